@@ -26,7 +26,7 @@ from cseb.experiment import benchmark as benchmarks
 from cseb.experiment.benchmark import Benchmark
 from cseb.experiment.load_item_scores import stored_benchmark
 from cseb.methods.grammar import labels
-from cseb.records.archive import Archive, next_archives
+from cseb.records.archive import NAME, Archive
 from cseb.records.items import items_bytes
 from cseb.records.record import Record
 from cseb.records.record_file import LARGEST
@@ -120,6 +120,14 @@ class _Found:
         items = self.items.read_items(self.record.key)
         of_one = {name: held for name, held in items.items() if name.endswith(f"/{checkpoint}")}
         return items_bytes(of_one or items)
+
+
+def next_archives(folder: Path) -> tuple[Path, Path]:
+    """Return the paths of the next archives of a folder: of records, and of scores per example."""
+    numbers = [int(name[1] or 1) for path in folder.glob("*.zip*") if (name := NAME.fullmatch(path.name))]
+    number = max(numbers, default=0) + 1
+    suffix = "" if number == 1 else f"-{number}"
+    return folder / f"records{suffix}.zip.xz", folder / f"items{suffix}.zip"
 
 
 def _gathered(stores: Sequence[Store]) -> list[_Found]:

@@ -24,8 +24,9 @@ if "PYTEST_XDIST_WORKER" not in os.environ:  # those inherit it
     for kind in ("CACHE", "CONFIG", "DATA"):  # the user's own folders are neither read nor watched
         os.environ[f"XDG_{kind}_HOME"] = str(Path(os.environ["CSEB_TESTS_HOME"], kind.lower()))
 
+from cseb.data.manifest import DataFile
 from cseb.records.store import Store
-from cseb.tasks.senteval import TABLES, YEARS, Rows
+from cseb.tasks.senteval import TABLES, YEARS
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell that starts us behind its back has Ctrl-C ignored
 # A change is judged by its own faults, on a busy machine too; --hypothesis-profile=other looks for others.
@@ -173,12 +174,12 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     return folder
 
 
-def write_subset(where: Path, name: str, rows: Rows, distinct: int) -> None:
+def write_subset(where: Path, name: str, file: DataFile, distinct: int) -> None:
     """Row i is rated if i is a multiple of `step`, and says its own number, modulo `distinct`."""
-    step = rows.total // rows.rated
-    rated = [i % step == 0 and i // step < rows.rated for i in range(rows.total)]
+    step = file.rows // file.rated
+    rated = [i % step == 0 and i // step < file.rated for i in range(file.rows)]
     where.mkdir(parents=True, exist_ok=True)
-    pairs = "".join(f'left  {i % distinct} "\tright\u00a0{i % distinct} .\n' for i in range(rows.total))
+    pairs = "".join(f'left  {i % distinct} "\tright\u00a0{i % distinct} .\n' for i in range(file.rows))
     (where / f"STS.input.{name}.txt").write_text(pairs)
     (where / f"STS.gs.{name}.txt").write_text("".join(f"{i % 6 if kept else ''}\n" for i, kept in enumerate(rated)))
 

@@ -48,18 +48,6 @@ def test_what_is_archived_stays_and_new_records_go_into_the_next_archive(tmp_pat
     assert sorted(each.method for each in Store(out).load()[0]) == ["micse", "msse", "simcse", "tsdae"]
 
 
-def test_records_that_repeat_each_other_are_small(tmp_path: Path) -> None:
-    made = folder(tmp_path / "made", *(record(seed=seed) for seed in range(50)), items={})
-    archive(made, tmp_path / "out")
-    assert size(tmp_path / "out") < sum(path.stat().st_size for path in (made / "runs").iterdir()) / 20
-
-
-def test_items_come_from_whichever_folder_has_them(tmp_path: Path) -> None:
-    made = folder(tmp_path / "made", record())
-    archive([made], tmp_path / "bare", items="none")
-    assert archive([tmp_path / "bare", made], tmp_path / "out").with_items == 1
-
-
 def test_a_record_with_one_checkpoint_keeps_its_items(tmp_path: Path) -> None:
     made = folder(tmp_path / "made", record("cls"), items=LAST)
     folder(made, record("simcse"))
@@ -67,12 +55,6 @@ def test_a_record_with_one_checkpoint_keeps_its_items(tmp_path: Path) -> None:
     store = Store(tmp_path / "out")
     held = {one.method: set(store.read_items(one.key)) for one in store.load()[0]}
     assert held == {"cls": {"sts12@1/last"}, "simcse": {"sts12@1/best"}}
-
-
-def test_failed_jobs_are_packed(tmp_path: Path) -> None:
-    made = folder(tmp_path / "made", record("simcse", failed="the loss is not finite"), items={})
-    assert archive([made], tmp_path / "out").records == 1
-    assert [one.status for one in Store(tmp_path / "out").load()[0]] == ["failed"]
 
 
 def test_what_cannot_be_packed_leaves_nothing_behind(tmp_path: Path) -> None:
@@ -115,16 +97,6 @@ def test_records_that_were_run_beside_an_archive_are_added_to_it(tmp_path: Path)
     folder(out, record("msse"))
     archive(folder(tmp_path / "more", record("tsdae")), out)
     assert not Store(out).is_archived(record("msse").key), "it lies in no folder that was named"
-
-
-def test_items_are_packed_of_new_records_alone(tmp_path: Path) -> None:
-    made, out = folder(tmp_path / "made", record("simcse")), tmp_path / "out"
-    archive(made, out, items="none")
-    folder(made, record("micse"))
-    assert archive(made, out, items=["simcse", "micse"], checkpoint="best").with_items == 1
-    assert set(Store(out).read_items(record("micse").key)) == {"sts12@1/best"}
-    with pytest.raises(BadResults, match="leaves out the items"):
-        Store(out).read_items(record("simcse").key)
 
 
 def test_another_record_under_an_archived_key_is_refused(tmp_path: Path) -> None:

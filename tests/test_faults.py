@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
@@ -157,58 +156,6 @@ def test_thirty_six_kills(store: Store, whole: Store, seed: int) -> None:
     victims: list[Victim] = ["worker", "parent", "group"] * 4
     random.Random(seed).shuffle(victims)
     stormy(store, whole, victims, seed)
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A disk of 288 kB, room for a third of the grid and the trial of `prepare`."""
-    place = tmp_path / "disk"
-    place.mkdir()
-    command = ["mount", "-t", "tmpfs", "-o", "size=288k", "none", str(place)]
-    if subprocess.run(command, check=False, capture_output=True).returncode:
-        pytest.skip("only root can mount a small disk")
-    yield place
-    subprocess.run(["umount", "-l", str(place)], check=True)
-
-
-def remount(place: Path, options: str) -> None:
-    command = ["mount", "-o", f"remount,{options}", str(place)]
-    for _ in range(100):  # the kernel refuses while a file is open for writing, as a claim is now and then
-        if subprocess.run(command, check=False).returncode == 0:
-            return
-        time.sleep(0.01)
-    subprocess.run(command, check=True)
-
-
-def test_a_disk_that_fills_up_and_one_that_turns_read_only(small_disk: Path, whole: Store) -> None:
-    store = Store(small_disk / "results")
-    code, out = finish(store, workers=1)
-    assert code == 2
-    assert "No space left on device; free some space" in out
-    assert "Traceback" not in out
-    before = files(store)
-    assert 0 < len(before) < 2 * JOBS
-
-    remount(small_disk, "size=4m,ro")
-    code, out = finish(store, workers=1)
-    assert (code, out.count("\n")) == (2, 1)
-    assert "Read-only file system" in out
-    remount(small_disk, "rw")
-    with start(store, workers=1) as process:
-        assert process.stdout is not None
-        while not process.stdout.readline().startswith("Finished"):
-            pass
-        remount(small_disk, "ro")  # in the middle of a run
-        out, _ = process.communicate(timeout=60)
-    assert process.returncode == 2
-    assert "Read-only file system" in out
-    assert "Traceback" not in out
-    before = kept(before, store)
-
-    remount(small_disk, "rw")
-    assert finish(store, workers=1)[0] == 0
-    kept(before, store)
-    assert_as_if_nothing_had_happened(store, whole)
 
 
 def test_damaged_records_are_made_again_and_the_others_left_alone(store: Store, whole: Store) -> None:

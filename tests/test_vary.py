@@ -23,7 +23,6 @@ from cseb.records.record import Record
 from cseb.records.store import Store
 from cseb.reports.captions import mixed_note
 from cseb.seeds import VARIED, SingleStreamSeed
-from tests.command_line import call
 from tests.conftest import SENTENCES
 from tests.factory import record
 from tests.world import WORLD
@@ -99,35 +98,3 @@ def test_runs_that_vary_one_thing_are_in_tables_of_their_own(tmp_path: Path) -> 
         gather(held)
     notes = [list(mixed_note(gather(group))) for group in groups(held)]
     assert notes == [[], ["The seed decides the subset only; all other random numbers are those of seed 0."]]
-
-
-def test_vary_on_the_command_line(tmp_path: Path, tiny: Callable[[str], Path]) -> None:
-    corpus = tmp_path / "corpus.txt"
-    corpus.write_text("\n".join(SENTENCES))
-    grid = [
-        WORLD,
-        "--encoder",
-        tiny("bert"),
-        "--corpus",
-        corpus,
-        "--sizes",
-        "16",
-        "--tasks",
-        "toy-captions",
-        "--dev",
-        "none",
-    ]
-    grid += ["--methods", f"simcse{SMALL}", "--results", tmp_path / "results", "--device", "cpu", "--workers", "1"]
-
-    def printed(*arguments: object) -> str:
-        found = call(*arguments)
-        assert found.exit_code in (0, 2), found.output
-        return found.output
-
-    assert "'dropout'" in printed("run", *grid, "--seed-scope", "weather")
-    assert "3 jobs done" in printed("run", *grid, "--seeds", "3")
-    assert "3 jobs done" in printed("run", *grid, "--seeds", "3", "--seed-scope", "subset")
-    assert "all 3 jobs have records" in printed("run", *grid, "--seeds", "3", "--seed-scope", "subset")
-    report = printed("report", tmp_path / "results")
-    assert report.count("over 3 seeds") == 2
-    assert "The seed decides the subset only" in report

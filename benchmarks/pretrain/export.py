@@ -22,9 +22,10 @@ from transformers import PreTrainedTokenizerFast
 from benchmarks.pretrain.checkpoints import state_of
 from benchmarks.pretrain.objective import Objective
 from benchmarks.pretrain.overlap import overlap
+from benchmarks.pretrain.sizes import SIZES
 from benchmarks.pretrain.sources import LISTED, BadText, described, read_documents
 from benchmarks.pretrain.text import genre_name
-from benchmarks.pretrain.train import SIZES, decay_steps
+from benchmarks.pretrain.train import decay_steps
 from cseb.processor import processor
 
 ROWS = 12  # of the table of held-out figures

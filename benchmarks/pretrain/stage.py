@@ -19,6 +19,7 @@ import torch
 from transformers import PreTrainedTokenizerFast
 
 from benchmarks.pretrain.checkpoints import OtherRun, State, refuse_other, state_of
+from benchmarks.pretrain.sizes import SIZES
 
 FILE = "stage.json"
 PER_MACHINE = ("compile", "threads", "look_every")  # options that may differ after a restart
@@ -32,8 +33,6 @@ def write(run: Path, to: Path) -> None:
     """
     if not (run / "checkpoint.pt").is_file():
         raise OtherRun(f"{run} has no checkpoint. Give the --out of benchmarks.pretrain.train.")
-    from benchmarks.pretrain.train import SIZES  # `train` imports this module
-
     checkpoint = torch.load(run / "checkpoint.pt", weights_only=True)
     if checkpoint["state"]["decay_from"]:
         raise OtherRun(f"The learning rate of {run} has decayed. Give the run with the constant rate.")

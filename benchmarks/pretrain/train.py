@@ -14,7 +14,7 @@ import csv
 import signal
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,17 +24,11 @@ import torch
 
 from benchmarks.pretrain import stage
 from benchmarks.pretrain.checkpoints import Checkpoints, OtherRun, State
-from benchmarks.pretrain.masked_words import Bert
-from benchmarks.pretrain.next_words import Decoder
-from benchmarks.pretrain.objective import Objective, precision
+from benchmarks.pretrain.objective import precision
+from benchmarks.pretrain.sizes import SIZES
 from benchmarks.pretrain.sources import BadText
 from benchmarks.pretrain.text import load
 
-SIZES: Mapping[str, Objective] = {  # layers, width, heads
-    "tiny": Bert(2, 128, 2),
-    "mini": Bert(4, 256, 4),
-    "tiny-decoder": Decoder(2, 128, 2),
-}
 NO_IDENTITY = ("text", "out", "until", "decay_from", "restart", "save_every")  # may differ when a run is resumed
 WARMUP = 1000  # steps in which the learning rate rises, at the start and after a restart
 DECAYED = 9  # a decay has one step per so many steps before it: a tenth of all tokens

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cseb.data.yaml_files import read_yaml
+from cseb.data.bounded import read_yaml
 from cseb.errors import BadBenchmark, BadData
 from cseb.methods.grammar import labels
 
 if TYPE_CHECKING:
-    from cseb.analysis.query import StudyQuery
+    from cseb.analysis.study import StudyQuery
     from cseb.records.record import Record
 
 

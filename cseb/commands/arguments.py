@@ -9,7 +9,7 @@ from cseb.errors import BadBenchmark
 from cseb.parameters import sizes_and_fractions
 
 if TYPE_CHECKING:
-    from cseb.analysis.query import StudyQuery
+    from cseb.analysis.study import StudyQuery
 
 
 def joined(values: str | Iterable[object]) -> str:
@@ -33,7 +33,7 @@ def methods_of(values: str | Iterable[str]) -> tuple[str, ...]:
 
 def query(methods: Any, sizes: Any, tasks: Any, checkpoint: str, **others: Any) -> StudyQuery:
     """Return the query for a folder of records. Raises: BadBenchmark, BadSpec, UnknownName."""
-    from cseb.analysis.query import StudyQuery
+    from cseb.analysis.study import StudyQuery
     from cseb.tasks.names import recorded_names
 
     counts, fractions = sizes_and_fractions(sizes)

@@ -19,9 +19,8 @@ from cseb.text import plain, quantity
 
 if TYPE_CHECKING:
     from cseb.data.corpus import Corpus
-    from cseb.data.manifest import DataFile, DataSet
+    from cseb.data.manifest import DataFile, DataSet, FileCheck
     from cseb.data.overlap import Overlap
-    from cseb.data.verify import FileCheck
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="List, check, fetch and prepare data files.")
 
@@ -45,8 +44,8 @@ def check_files(names: Names = (), *, data_dir: DataDir = "") -> list[FileCheck]
 
     Without names, data sets of which no file is here are left out.
     """
+    from cseb.data.manifest import check
     from cseb.data.places import locate
-    from cseb.data.verify import check
 
     folder, chosen = _folder(data_dir), _chosen(names, data_dir)
     checks = [
@@ -67,7 +66,7 @@ def fetch(
 ) -> list[FileCheck]:
     """Download files from the Hugging Face hub and check them."""
     from cseb.data import places
-    from cseb.data.verify import check
+    from cseb.data.manifest import check
 
     chosen, target = _chosen(names, ""), _folder(to)
     for data, files in counted(chosen.items(), "fetching data sets", len(chosen)):

@@ -80,7 +80,7 @@ def export(
         BadData: if data of a task are missing, or the encoder cannot be written as ONNX.
     """
     from cseb.data import hub_upload
-    from cseb.records.find import find
+    from cseb.records.store import find
 
     if format in export_scores.FORMATS:
         place, left_out = export_scores.export_scores(str(record), Path(results), format, str(to), name, push)

@@ -30,8 +30,7 @@ def export_scores(key: str, results: Path, format: str, to: str, name: str, push
         BadBenchmark: if options contradict each other.
         BadResults: if no score can be written.
     """
-    from cseb.records.find import find
-    from cseb.records.store import Store
+    from cseb.records.store import Store, find
 
     if push:
         raise BadBenchmark(f"`format` {format} writes no model; leave `push` out")

@@ -32,8 +32,7 @@ from cseb.progress import tell
 from cseb.text import plain
 
 if TYPE_CHECKING:
-    from cseb.analysis.query import StudyQuery
-    from cseb.analysis.study import Study
+    from cseb.analysis.study import Study, StudyQuery
     from cseb.records.record import Record
     from cseb.reports.document import Sheet
     from cseb.reports.documents import Group

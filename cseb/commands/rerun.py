@@ -78,8 +78,7 @@ def rerun(
         CsebError: if the job cannot be run here as it was.
     """
     from cseb.experiment.load_item_scores import stored_benchmark
-    from cseb.records.find import find
-    from cseb.records.store import Store
+    from cseb.records.store import Store, find
 
     store, recorded = find(str(record), Path(results))
     benchmark = stored_benchmark(store.folder, recorded.benchmark)

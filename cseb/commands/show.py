@@ -115,7 +115,7 @@ def _differences(a: str, b: str, results: Path) -> str:
 
 def _origin(text: str, results: Path) -> str:
     from cseb.commands.provenance import story
-    from cseb.records.find import find
+    from cseb.records.store import find
     from cseb.reports.text_table import aligned
 
     store, record = find(text, results)
@@ -124,8 +124,7 @@ def _origin(text: str, results: Path) -> str:
 
 
 def _records(text: str, results: Path) -> Sequence[Record]:
-    from cseb.records.find import find
-    from cseb.records.store import Store
+    from cseb.records.store import Store, find
 
     if not Path(text).is_dir():
         return [find(text, results)[1]]

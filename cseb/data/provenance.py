@@ -11,9 +11,8 @@ from typing import Annotated
 from pydantic import BeforeValidator, ConfigDict, StringConstraints, ValidationError
 from pydantic.dataclasses import dataclass
 
-from cseb.data.bounded import is_file
+from cseb.data.bounded import is_file, read_yaml
 from cseb.data.readers import ending
-from cseb.data.yaml_files import read_yaml
 from cseb.errors import BadData, did_you_mean
 
 SUFFIX = ".provenance.yaml"

@@ -28,7 +28,7 @@ import regex
 from platformdirs import user_cache_path
 from safetensors.numpy import save_file
 
-from cseb.data import bounded, checkpoint, tensors, word_vectors
+from cseb.data import bounded, checkpoint, word_vectors
 from cseb.data.checkpoint import CONFIG, WHOLE
 from cseb.data.files import whole_folder
 from cseb.errors import BadData
@@ -114,7 +114,7 @@ def _folder(folder: Path) -> tuple[Table, dict[str, Any]]:
     """Return the table of a folder of any of three kinds."""
     place = next((folder / below for below in BELOW if (folder / below / WHOLE).is_file()), folder)
     for file in checkpoint.weight_files(place):
-        names = tensors.stored(file)
+        names = checkpoint.stored(file)
         if name := next((name for name in TABLES if name in names), ""):
             return _weighted(file, name), _tokenizer(place)
         if name := next((name for name in names if name.endswith(WORD_EMBEDDINGS)), ""):
@@ -127,14 +127,14 @@ def _folder(folder: Path) -> tuple[Table, dict[str, Any]]:
 
 def _weighted(file: Path, name: str) -> Table:
     """Return the table after model2vec's mapping of tokens to rows and weights of tokens, where the file has them."""
-    names, table = tensors.stored(file), _matrix(file, name)
+    names, table = checkpoint.stored(file), _matrix(file, name)
     if "mapping" in names:
-        rows = tensors.read(file, "mapping").astype(np.int64)
+        rows = checkpoint.read_tensor(file, "mapping").astype(np.int64)
         if rows.ndim != 1 or not len(rows) or rows.min() < 0 or rows.max() >= len(table):
             raise BadData(f"{bounded.shown(file)}: mapping names rows that its table of {len(table)} rows lacks")
         table = table[rows]
     if "weights" in names:
-        weights = tensors.read(file, "weights").astype(np.float32)
+        weights = checkpoint.read_tensor(file, "weights").astype(np.float32)
         if weights.shape != (len(table),):
             raise BadData(f"{bounded.shown(file)}: {weights.shape} weights for a table of {len(table)} tokens")
         table = table * weights[:, None]
@@ -142,8 +142,8 @@ def _weighted(file: Path, name: str) -> Table:
 
 
 def _matrix(file: Path, name: str) -> Table:
-    tensors.check_finite(file)
-    matrix = tensors.read(file, name)
+    checkpoint.check_finite(file)
+    matrix = checkpoint.read_tensor(file, name)
     if matrix.ndim != 2 or 0 in matrix.shape:
         raise BadData(f"{bounded.shown(file)}: {name} has the shape {matrix.shape}; (tokens, width) is needed")
     return matrix.astype(np.float32)

@@ -11,7 +11,7 @@ from typing import Any
 from safetensors import SafetensorError
 from safetensors.torch import load_file
 
-from cseb.data import tensors
+from cseb.data import checkpoint
 from cseb.data.bounded import is_dir, is_file, read_object
 from cseb.data.finished_models import left_out
 from cseb.data.weights import MODULES, find_encoder
@@ -174,7 +174,7 @@ def _load_parts(encoder: Encoder, folder: Path) -> None:
             f"{folder} lacks {PART_WEIGHTS} with {quantity(len(expected), 'tensor')} of pooler, head or "
             "post-processor; save the model again"
         )
-    tensors.check_finite(file)
+    checkpoint.check_finite(file)
     try:
         stored = load_file(file)
         encoder.load_state_dict(stored, strict=False)

@@ -6,12 +6,11 @@ Up to version 5 the library imports whatever module or activation a local folder
 
 from __future__ import annotations
 
-import importlib.util
 import re
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from cseb.data import bounded, checkpoint, tensors
+from cseb.data import bounded, checkpoint
 from cseb.data.bounded import shown
 from cseb.data.checkpoint import INDEX, PICKLES, TRUST, WHOLE
 from cseb.errors import BadData
@@ -50,13 +49,10 @@ def check(folder: Path, trust_remote_code: bool = False) -> tuple[Module, ...]:
 
     trust_remote_code: accept code in the folder; pickles are never accepted.
     """
-    _not_shadowed(folder)
     for path in folder.rglob("*"):
         if path.is_dir() and not path.is_symlink():
             checkpoint.check_entries(path)
     checkpoint.check_entries(folder)
-    if (card := folder / "README.md").is_file():
-        bounded.read_bytes(card, 16 * bounded.MIB)  # the library reads it whole
     listed = bounded.read_json(folder / "modules.json")
     if not isinstance(listed, list) or not 1 <= len(listed) <= MOST_MODULES:
         raise BadData(
@@ -70,19 +66,6 @@ def check(folder: Path, trust_remote_code: bool = False) -> tuple[Module, ...]:
     for module in modules:
         _check(module, trust_remote_code)
     return tuple(modules)
-
-
-def _not_shadowed(folder: Path) -> None:
-    """Raises: BadData if Python would take the library itself from the folder, as it does when started inside it."""
-    try:
-        spec = importlib.util.find_spec("sentence_transformers")
-    except (ImportError, ValueError):
-        spec = None
-    origin = Path(spec.origin).resolve() if spec is not None and spec.origin else None
-    if origin is not None and origin.is_relative_to(folder.resolve()):
-        raise BadData(
-            f"{shown(folder)} holds a package called sentence_transformers that would be imported instead; remove it"
-        )
 
 
 def _module(root: Path, named: str, path: object, trust_remote_code: bool) -> Module:
@@ -113,7 +96,7 @@ def _check(module: Module, trust_remote_code: bool) -> None:
     if module.kind == TRANSFORMER:
         checkpoint.check(module.folder, trust_remote_code)
         for file in checkpoint.weight_files(module.folder):
-            tensors.check_finite(file)
+            checkpoint.check_finite(file)
         for name in SETTINGS:
             if (module.folder / name).exists():
                 _check_settings(module.folder / name, trust_remote_code)
@@ -123,8 +106,8 @@ def _check(module: Module, trust_remote_code: bool) -> None:
     if activation is not None and not trust_remote_code and not _is_activation(activation):
         raise BadData(f"{shown(file)}: activation_function {str(activation)[:100]!r} is not one of torch.nn's; {TRUST}")
     if (weights := module.folder / WHOLE).is_file():
-        tensors.stored(weights)
-        tensors.check_finite(weights)
+        checkpoint.stored(weights)
+        checkpoint.check_finite(weights)
     elif (pickled := sorted(path for pattern in PICKLES for path in module.folder.glob(pattern))) and (
         module.kind in KINDS or not (module.folder / INDEX).is_file()  # code in the folder may open shards
     ):

@@ -1,8 +1,8 @@
 """Cache of sentence vectors on disk, so that sentences common to several evaluations are encoded once.
 
-Each encoder and way of encoding has a sub-folder with blocks of sentences in safetensors files. A block's name is a
-digest of its bytes, keyed with the encoder, the way of encoding and the version of cseb: a damaged block, or one of
-another encoder, is removed and encoded again. Any number of processes may write at once.
+Each encoder, way of encoding and version of cseb has a sub-folder with blocks of sentences in safetensors files. A
+block's name is the hash of its bytes: a damaged block is removed and encoded again. Any number of processes may write
+at once.
 
 Vectors are those of the batch in which a sentence was first encoded; another batch may round differently.
 """
@@ -36,9 +36,8 @@ class Cache:
     """
 
     def __init__(self, folder: Path, key: str, embed: Embed) -> None:
-        """key: names content and way of encoding; sixteen hex digits or more. Raises: BadData."""
-        self.folder, self.embed = folder / key[:16], embed
-        self.secret = hashlib.sha256(f"{__version__}\0{key}".encode()).digest()
+        """key: names content and way of encoding. Raises: BadData."""
+        self.folder, self.embed = folder / _digest(f"{__version__}\0{key}".encode()), embed
         self.encoded, self.damaged = 0, 0
         self.vectors: dict[bytes, Vectors] = {}
         try:
@@ -76,7 +75,7 @@ class Cache:
             content = read_bytes(path, LARGEST)
         except BadData:
             content = b""
-        if self._digest(content) == path.stem:
+        if _digest(content) == path.stem:
             arrays = load(content)
             self.vectors |= {name.tobytes(): row for name, row in zip(arrays["names"], arrays["vectors"], strict=True)}
         elif path.is_symlink() or path.is_file():  # if neither, another process has removed it already
@@ -87,18 +86,19 @@ class Cache:
         names = np.frombuffer(b"".join(block), dtype=np.uint8).reshape(-1, DIGEST)
         content = save({"names": names, "vectors": np.ascontiguousarray(vectors, dtype=np.float32)})
         try:
-            write_whole(self.folder / f"{self._digest(content)}{SUFFIX}", [content])
+            write_whole(self.folder / f"{_digest(content)}{SUFFIX}", [content])
         except OSError as error:
             raise self._unusable(error) from None
-
-    def _digest(self, content: bytes) -> str:
-        return hashlib.blake2b(content, key=self.secret, digest_size=32).hexdigest()
 
     def _unusable(self, error: OSError | ValueError) -> BadData:
         reason = getattr(error, "strerror", None) or error
         return BadData(
             f"`cache` {str(self.folder)[:200]} cannot be used: {reason}; free some space or take another folder"
         )
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
 
 
 def _name(sentence: str) -> bytes:

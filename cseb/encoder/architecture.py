@@ -14,8 +14,8 @@ from typing import Any
 import torch
 from transformers import AutoConfig
 
-from cseb.data import checkpoint, tensors
-from cseb.data.tensors import Stored
+from cseb.data import checkpoint
+from cseb.data.checkpoint import Stored
 from cseb.encoder import tokenizer as tokenizers
 from cseb.encoder.backbone import TEXT_ENCODERS, network_class, position_limit
 from cseb.encoder.families import family_of
@@ -50,7 +50,7 @@ def _check(folder: Path, trust_remote_code: bool, _stamps: object) -> None:
             "an encoder, a decoder or a T5 model"
         )
     for file in checkpoint.weight_files(folder):
-        tensors.check_finite(file)
+        checkpoint.check_finite(file)
     for name, most in MOST.items():
         value, least = getattr(config, name, None), 1
         if name == "num_hidden_layers" and not family_of(config.model_type).layers:
@@ -92,7 +92,7 @@ def _fits(folder: Path, network: Any) -> None:
     """Check that shapes agree, and that the network is not far larger than its files. Raises: BadData."""
     stored: dict[str, Stored] = {}
     for file in checkpoint.weight_files(folder):
-        stored |= tensors.stored(file)
+        stored |= checkpoint.stored(file)
     for name, tensor in network.state_dict().items():
         weight = stored.get(name) or stored.get(f"{network.base_model_prefix}.{name}")
         if weight is not None and weight.shape != tuple(tensor.shape):

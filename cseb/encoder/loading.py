@@ -12,7 +12,7 @@ import transformers
 from torch import Tensor, nn
 from transformers import AutoModelForMaskedLM
 
-from cseb.data import checkpoint, tensors
+from cseb.data import checkpoint
 from cseb.data.finished_models import left_out
 from cseb.encoder import architecture, load_check
 from cseb.encoder import tokenizer as tokenizers
@@ -152,4 +152,4 @@ def load(
 
 
 def _weight_names(folder: Path) -> list[str]:
-    return [name for file in checkpoint.weight_files(folder) for name in tensors.stored(file)]
+    return [name for file in checkpoint.weight_files(folder) for name in checkpoint.stored(file)]

@@ -13,8 +13,8 @@ from cseb.analysis.study import Study, gather
 from cseb.errors import BadResults
 from cseb.records.record import Record
 from cseb.registry import TASK_GROUPS
+from cseb.statistics.multiple import rank_intervals
 from cseb.statistics.paired import STILL
-from cseb.statistics.ranks import rank_intervals
 from cseb.text import plain, quantity
 
 UNTRAINED = "untrained"

@@ -11,7 +11,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, FiniteFloat,
 from pydantic_core import ErrorDetails, PydanticUndefined
 
 from cseb.data import shipped
-from cseb.data.yaml_files import read_yaml
+from cseb.data.bounded import read_yaml
 from cseb.errors import BadBenchmark, BadData, CsebError, UnknownName, did_you_mean
 from cseb.experiment.fields import Counts, Dev, Filled, Fractions, Layout, Line, Name, Texts, joined
 from cseb.experiment.tuning import Tune

@@ -12,8 +12,8 @@ from cseb.analysis.stats import Cell
 from cseb.papers.printed import Printed
 from cseb.papers.scores import departures, printed_name, published
 from cseb.records.record import Record, Select
-from cseb.reports.cell_text import number
 from cseb.reports.document import Line, Sheet
+from cseb.reports.documents import number
 from cseb.reports.tables import Heading, Table
 from cseb.statistics.published import Agreement, one_run, several_runs
 

@@ -42,18 +42,6 @@ def printed_name(tasks: Sequence[str]) -> str:
     return next((average for average, members in AVERAGES.items() if set(names) == set(members)), "")
 
 
-def printed_names(tasks: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Return, by the papers' name, every average whose tasks are all among these, and every task that is in none.
-
-    tasks: with their versions, as records name them; so are those that are returned.
-    """
-    versioned = {task.partition("@")[0]: task for task in tasks}
-    averages = {name: members for name, members in AVERAGES.items() if set(members) <= set(versioned)}
-    averaged = {task for members in averages.values() for task in members}
-    names = {name: tuple(versioned[task] for task in members) for name, members in averages.items()}
-    return names | {name: (task,) for name, task in versioned.items() if name not in averaged}
-
-
 def published(method: str, task: str, fraction: float, encoder: str = "any") -> list[Printed]:
     """Return every published score of a method, in the order of the papers.
 

@@ -11,7 +11,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from cseb.data import bounded, tensors
+from cseb.data import bounded, checkpoint
 from cseb.data.finished_models import KEPT, Module, further_modules
 from cseb.encoder.interface import Shape
 from cseb.errors import BadSpec, first_line
@@ -119,10 +119,10 @@ def _layer(module: Module, width: int) -> nn.Module:
                 f"own_modules: {module.folder} maps tokens or has the activation {activation[:50]}; possible are "
                 f"{', '.join(ACTIVATIONS)}; leave own_modules out"
             )
-        weight = tensors.stored(file).get("linear.weight")
+        weight = checkpoint.stored(file).get("linear.weight")
         out = weight.shape[0] if weight is not None else 0
         layer = Dense(width, out, bool(config.get("bias", True)), activation)
-    tensors.check_finite(file)
+    checkpoint.check_finite(file)
     try:
         layer.load_state_dict(load_file(file))
     except (SafetensorError, RuntimeError, OSError) as error:

@@ -7,8 +7,8 @@ from typing import cast
 
 from cseb.analysis.comparable import is_untrained
 from cseb.analysis.options import varied
-from cseb.analysis.query import StudyQuery
 from cseb.analysis.stats import word_baselines
+from cseb.analysis.study import StudyQuery
 from cseb.errors import BadResults
 from cseb.methods.grammar import labels
 from cseb.plots import runs, scores

@@ -19,7 +19,7 @@ from cseb.plots.style import (
     sentences,
     short,
 )
-from cseb.reports.cell_text import ROUNDING
+from cseb.reports.documents import ROUNDING
 from cseb.reports.tables import Heading, Row, Table
 
 if TYPE_CHECKING:

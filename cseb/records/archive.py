@@ -77,14 +77,6 @@ class Archive:
             raise BadResults(f"{shown} cannot be read: {plain(str(error))}; get the archive again") from error
 
 
-def next_archives(folder: Path) -> tuple[Path, Path]:
-    """Return the paths of the next archives of a folder: of records, and of scores per example."""
-    numbers = [int(name[1] or 1) for path in folder.glob("*.zip*") if (name := NAME.fullmatch(path.name))]
-    number = max(numbers, default=0) + 1
-    suffix = "" if number == 1 else f"-{number}"
-    return folder / f"records{suffix}.zip.xz", folder / f"items{suffix}.zip"
-
-
 @lru_cache(maxsize=8)
 def _members(files: tuple[File, ...]) -> Mapping[str, File]:
     """Return the archive of each member. Raises: BadResults."""

@@ -6,10 +6,14 @@ parts are separated by one space. Values are Python literals: a quoted one may c
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Annotated, Any
+
+from pydantic import PlainSerializer, PlainValidator, WithJsonSchema
 
 from cseb.errors import BadResults, BadSpec
 from cseb.methods.grammar import parse_part
@@ -68,7 +72,7 @@ def read_method(resolved: str) -> tuple[Stated, ...]:
         if match is None:
             raise _unreadable(resolved[start:])
         try:
-            part = _part(match[1])
+            part = _parse(match[1])
         except BadSpec:
             raise _unreadable(resolved[start:]) from None
         parts.append(Stated(part, int(match[2])))
@@ -76,7 +80,7 @@ def read_method(resolved: str) -> tuple[Stated, ...]:
     return tuple(parts)
 
 
-_part = lru_cache(maxsize=4096)(parse_part)  # methods of a folder share most of their parts
+_parse = lru_cache(maxsize=4096)(parse_part)  # methods of a folder share most of their parts
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,3 +139,57 @@ def _numbered(method: Sequence[Stated]) -> dict[tuple[str, int], Stated]:
 def _unreadable(rest: str) -> BadResults:
     shown = rest if len(rest) <= SHOWN else f"{rest[: SHOWN - 3]}..."
     return BadResults(f"the method cannot be read at {shown!r}; it is written name(option=value)@version")
+
+
+FIELDS = {"name", "version", "options"}
+PART_SCHEMA = {
+    "type": "object",
+    "properties": {
+        "name": {"type": "string"},
+        "version": {"type": "integer", "minimum": 1},
+        "options": {"type": "object"},
+    },
+    "required": sorted(FIELDS),
+    "additionalProperties": False,
+}
+
+
+def read_parts(data: object) -> tuple[Stated, ...]:
+    """Return parts from data. Raises: ValueError, which pydantic reports."""
+    if not isinstance(data, list | tuple):
+        raise ValueError("parts are a list")
+    return tuple(part if isinstance(part, Stated) else _part(part) for part in data)
+
+
+def part_data(parts: Iterable[Stated]) -> list[dict[str, Any]]:
+    """Return parts as data."""
+    return [{"name": stated.part.name, "version": stated.version, "options": dict(stated.options)} for stated in parts]
+
+
+def _part(data: object) -> Stated:
+    if not isinstance(data, dict) or set(data) != FIELDS:
+        raise ValueError("a part has name, version and options")
+    name, version, options = data["name"], data["version"], data["options"]
+    if not isinstance(name, str) or not name.isidentifier():
+        raise ValueError("the name of a part is a word")
+    if isinstance(version, bool) or not isinstance(version, int) or version < 1:
+        raise ValueError("the version of a part is a whole number of at least 1")
+    if not isinstance(options, dict):
+        raise ValueError("the options of a part are values by name")
+    return Stated(Part(name, tuple((str(key), _option(value)) for key, value in options.items())), version)
+
+
+def _option(value: object) -> Option:
+    if isinstance(value, list | tuple):
+        return tuple(map(_option, value))
+    if value is None or isinstance(value, bool | int | str) or (isinstance(value, float) and math.isfinite(value)):
+        return value
+    raise ValueError("an option is a finite number, a word, null, or a list of them")
+
+
+Parts = Annotated[
+    tuple[Stated, ...],
+    PlainValidator(read_parts),
+    PlainSerializer(part_data),
+    WithJsonSchema({"type": "array", "items": PART_SCHEMA}),
+]

@@ -16,8 +16,7 @@ from pydantic import (
 from pydantic.dataclasses import dataclass
 
 from cseb.data.provenance import Provenance
-from cseb.records.method_text import written
-from cseb.records.part_data import Parts
+from cseb.records.method_text import Parts, written
 from cseb.text import quantity
 
 SCHEMA: Final = 2  # the format of records

@@ -1,4 +1,4 @@
-"""A folder of records: one file per finished job, complete or absent."""
+"""A folder of records: one file per finished job, complete or absent; and the search for one of them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from cseb.errors import BadResults
+from cseb.errors import BadResults, did_you_mean
 from cseb.progress import counted
 from cseb.records.archive import Archive
 from cseb.records.items import LARGEST as LARGEST_ITEMS
@@ -203,3 +203,23 @@ class Store:
     def _refuse_archived(self, key: str) -> None:
         if self.is_archived(key):
             raise BadResults(f"{key} is in an archive of {plain(str(self.folder))}, which is never changed")
+
+
+def find(text: str, results: Path) -> tuple[Store, Record]:
+    """Return the folder and the record that `text` names. Raises: BadResults if it names none or several."""
+    if text.endswith(".json"):
+        path = Path(text)
+        if not path.is_file():
+            raise BadResults(f"{plain(text)}: no such record")
+        store = Store(path.parent.parent)
+        return store, store.read(path.stem)
+    store = Store(results)
+    keys = store.keys()
+    matches = sorted(key for key in keys if key.startswith(text))
+    if len(matches) == 1:
+        return store, store.read(matches[0])
+    if matches:
+        raise BadResults(
+            f"{len(matches)} keys in {results} begin with {plain(text)}; give more of it: {', '.join(matches[:3])}"
+        )
+    raise BadResults(f"{results} has no record {plain(text)!r}; {did_you_mean(text, keys)}")

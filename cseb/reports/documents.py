@@ -5,10 +5,40 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from cseb.analysis.stats import Cell, Spread
 from cseb.analysis.study import Study
-from cseb.reports.cell_text import number, remarks
 from cseb.reports.document import Column, Entry, Grid, Sheet
 from cseb.reports.tables import Row, Table
+
+ROUNDING = 1e-9  # seeds whose scores differ by less have the same score
+
+
+def number(cell: Cell, spread: Spread = "std", *, signed: bool = False) -> str:
+    """Return `72.31 ± 0.40`, `72.31 [71.80, 73.02]`, `72.31` if seeds do not differ, `--`, or "" for an empty cell."""
+    if cell.mean is None:
+        return "--" if cell.absent else ""
+    sign = "+z" if signed else "z"  # z: no minus before 0.00
+    mean = f"{cell.mean:{sign}.2f}"
+    if cell.sd is None or cell.sd < ROUNDING:
+        return mean
+    if spread == "range":
+        return mean if cell.range is None else f"{mean} [{cell.range[0]:{sign}.2f}, {cell.range[1]:{sign}.2f}]"
+    half = {"std": cell.sd, "ci95": cell.ci95, "sem": cell.sem}[spread]
+    return f"{mean} ± {half:.2f}"
+
+
+def remarks(cell: Cell, *, signed: bool = False) -> list[str]:
+    """Return the number of seeds if some are absent, and the reasons; of collapsed ones also the median and IQM."""
+    if not cell.absent:
+        return []
+    counts = {"failed": cell.failed, "collapsed": cell.collapsed, "missing": cell.missing}
+    seeds = [f"n={cell.n}"] if cell.n else []
+    texts = [", ".join([*seeds, *(f"{count} {reason}" for reason, count in counts.items() if count)])]
+    if cell.collapsed and cell.n and not signed:
+        for name, value in (("median", cell.median), ("IQM", cell.iqm)):
+            texts.append(f"{name} --" if value is None else f"{name} {value:.2f}")
+    return texts
+
 
 NUMBERS = ("mean", "sd", "sem", "ci95", "median", "iqm", "n", "failed", "collapsed", "missing", "best")
 

@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from cseb.analysis.options import varied
-from cseb.analysis.query import StudyQuery
-from cseb.analysis.study import Study
+from cseb.analysis.study import Study, StudyQuery
 from cseb.errors import BadResults
 from cseb.records.record import Record
 from cseb.records.record_file import Problem

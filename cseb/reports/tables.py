@@ -6,9 +6,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 
 from cseb.analysis.paired import MOST, best_methods, samples
-from cseb.analysis.query import StudyQuery
 from cseb.analysis.stats import Cell, Spread, cell, difference
-from cseb.analysis.study import Study
+from cseb.analysis.study import Study, StudyQuery
 from cseb.errors import BadResults
 from cseb.records.record import Select
 from cseb.records.record_file import Problem

@@ -47,7 +47,22 @@ def labelled(texts: Sequence[str], labels: Sequence[str], name: str) -> Labelled
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Classification:
+class _OnLabelled:
+    """A task on labelled sentences."""
+
+    data: Labelled
+
+    def sentences(self) -> Sequence[str]:
+        """Return the sentences."""
+        return self.data.texts
+
+    def clusters(self) -> Labels:
+        """Return equal labels for equal sentences."""
+        return self.data.same()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Classification(_OnLabelled):
     """K-fold cross-validation of a logistic regression, fitted until it converges.
 
     Features are standardised on the training part of each fold, so that the effect of the L2 penalty (C = 1) does not
@@ -56,12 +71,7 @@ class Classification:
     adds `macro_f1` (a label that is never predicted has 0) and `accuracy/fold1`, ... Items are the predicted numbers.
     """
 
-    data: Labelled
     folds: Labels
-
-    def sentences(self) -> Sequence[str]:
-        """Return the sentences."""
-        return self.data.texts
 
     def sha256(self) -> str:
         """Return the hash of labelled sentences and folds."""
@@ -93,13 +103,9 @@ class Classification:
         right = 100.0 * (items == self.data.labels)
         return mean_influence(np.where(np.isfinite(items).all(), right, np.nan))
 
-    def clusters(self) -> Labels:
-        """Return equal labels for equal sentences."""
-        return self.data.same()
-
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Clustering:
+class Clustering(_OnLabelled):
     """K-means on embeddings of length 1 against the labels.
 
     k-means++ with ten restarts and a fixed seed. The score is 100 x V-measure (beta = 1); `detail` adds `nmi` (with the
@@ -109,12 +115,7 @@ class Clustering:
     Source: Rosenberg & Hirschberg 2007; Hubert & Arabie 1985 for the adjusted Rand index.
     """
 
-    data: Labelled
     clusters_wanted: int
-
-    def sentences(self) -> Sequence[str]:
-        """Return the sentences."""
-        return self.data.texts
 
     def sha256(self) -> str:
         """Return the hash of labelled sentences and number of clusters."""
@@ -161,10 +162,6 @@ class Clustering:
         shared, entropies = label + cluster - both, label + cluster
         information, total = float(shared.mean()), float(entropies.mean())
         return mean_influence(100 * 2 * (shared * total - information * entropies) / total**2)
-
-    def clusters(self) -> Labels:
-        """Return equal labels for equal sentences."""
-        return self.data.same()
 
 
 def classification(data: Labelled, folds: int, name: str) -> Classification:

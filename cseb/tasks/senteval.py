@@ -1,4 +1,4 @@
-"""STS12 to STS16, STS-B and SICK-R, unsupervised, from files in SentEval's layout: a folder with STS/ and SICK/.
+"""STS12 to STS16, STS-B and SICK-R, unsupervised, from files in SentEval's layout.
 
 Source: Conneau & Kiela 2018, as the evaluation of Gao et al. 2021 reads them. Both sentences are split at white space
 and joined by single spaces; the text is not changed otherwise. Row counts are compared with the manifest, because
@@ -15,33 +15,60 @@ from pathlib import Path
 from typing import NamedTuple
 
 from cseb.data.bounded import MIB, read_bytes
-from cseb.data.manifest import files_of
+from cseb.data.files import unpacked
+from cseb.data.hub import hub_file
+from cseb.data.manifest import DataFile, OnHub, data_sets, files_of
+from cseb.data.places import ROOTS, unpacked_at
 from cseb.data.tables import LARGEST
 from cseb.errors import BadData
-from cseb.tasks.folder import WANTED, data_root
 from cseb.tasks.pairs import Pairs, RatedPairs
 from cseb.words import folded_words
+
+# The files that the papers used. Other copies contain raw text without subsets, which is another protocol.
+HUB = data_sets()["stsb"].hub or OnHub("", "")
+FOLDERS = ("STS", "SICK", "MR", "CR", "SUBJ", "MPQA", "SST", "TREC", "MRPC")
+WANTED = (
+    "expected below it: STS/STS12-en-test/STS.input.MSRpar.txt and STS.gs.MSRpar.txt, ..., "
+    "STS/STSBenchmark/sts-test.csv, SICK/SICK_test_annotated.txt, MR/rt-polarity.pos, ..., "
+    f"as in {HUB.file} of the data set {HUB.repository}"
+)
+
+
+def data_root(data_dir: Path | None) -> Path:
+    """Return the folder with STS/, SICK/, MR/, ...; without `data_dir`, that of a download. Raises: BadData."""
+    if data_dir is None:
+        return _downloaded()
+    for root in ROOTS:
+        if any(folder in _names(data_dir / root) for folder in FOLDERS):
+            return data_dir / root
+    names = "/, ".join(FOLDERS)
+    raise BadData(f"{data_dir} holds none of {names}/, nor do its folders {', '.join(ROOTS[1:])}; {WANTED}")
+
+
+def _names(folder: Path) -> set[str]:
+    try:
+        return {path.name for path in folder.iterdir()}
+    except OSError:  # missing, not a folder, or not readable
+        return set()
+
+
+def _downloaded() -> Path:
+    try:
+        archive = hub_file(HUB.repository, HUB.file)
+        return data_root(unpacked(archive, unpacked_at(archive)))
+    except BadData as error:
+        raise BadData(f"{error}; or name a folder with `data_dir`; {WANTED}") from error
+
 
 LONGEST = 64 * MIB  # bytes of a file; the largest of the toolkit has 10
 
 
-class Rows(NamedTuple):
-    """The numbers of rated rows and of all rows of a file; rows without a rating are dropped."""
-
-    rated: int
-    total: int
-
-
-def _year(year: str) -> Mapping[str, Rows]:
-    """Return the subsets of a year by name, in the order of concatenation."""
-    rated = {
-        Path(file.file).stem.removeprefix("STS.gs."): file for file in files_of(f"sts{year}").values() if file.rated
-    }
-    return {name: Rows(file.rated or 0, file.rows) for name, file in rated.items()}
-
-
-# SMT, the fourth subset of STS13, may not be redistributed and is commonly left out.
-YEARS: Mapping[str, Mapping[str, Rows]] = {year: _year(year) for year in ("12", "13", "14", "15", "16")}
+# The file of ratings of each subset of a year, in the order of concatenation. SMT, the fourth subset of STS13, may not
+# be redistributed and is commonly left out.
+YEARS: Mapping[str, Mapping[str, DataFile]] = {
+    year: {Path(file.file).stem.removeprefix("STS.gs."): file for file in files_of(f"sts{year}").values() if file.rated}
+    for year in ("12", "13", "14", "15", "16")
+}
 
 
 class Table(NamedTuple):
@@ -76,7 +103,7 @@ TABLES: Mapping[str, Table] = {
 def read_year(year: str, root: Path) -> tuple[Pairs, ...]:
     """Return the subsets of STS12 to STS16, in the order of concatenation. Raises: BadData."""
     folder = root / f"STS/STS{year}-en-test"
-    return tuple(_read_subset(folder, name, rows) for name, rows in YEARS[year].items())
+    return tuple(_read_subset(folder, name, file) for name, file in YEARS[year].items())
 
 
 def read_table(table: Table, root: Path) -> tuple[Pairs, ...]:
@@ -122,11 +149,11 @@ READERS: Mapping[str, Callable[[Path], tuple[Pairs, ...]]] = {
 }
 
 
-def _read_subset(folder: Path, name: str, rows: Rows) -> Pairs:
+def _read_subset(folder: Path, name: str, file: DataFile) -> Pairs:
     texts, scores = folder / f"STS.input.{name}.txt", folder / f"STS.gs.{name}.txt"
     pairs, ratings = lines(texts), lines(scores)
-    check(texts, len(pairs), rows.total, "rows")
-    check(scores, len(ratings), rows.total, "rows")  # blank ones count: leaving them out would shift every pair
+    check(texts, len(pairs), file.rows, "rows")
+    check(scores, len(ratings), file.rows, "rows")  # blank ones count: leaving them out would shift every pair
     left, right, gold = [], [], []
     for number, (line, rating) in enumerate(zip(pairs, ratings, strict=True), 1):
         if rating.strip():
@@ -134,7 +161,7 @@ def _read_subset(folder: Path, name: str, rows: Rows) -> Pairs:
             left.append(normal(first))
             right.append(normal(second))
             gold.append(_score(rating, scores, number))
-    check(scores, len(gold), rows.rated, "scores")
+    check(scores, len(gold), file.rated or 0, "scores")  # rows without a rating are dropped
     return Pairs(name, left, right, gold)
 
 

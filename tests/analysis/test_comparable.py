@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from cseb.analysis.comparable import groups
-from cseb.analysis.query import StudyQuery
+from cseb.analysis.study import StudyQuery
 from cseb.errors import BadResults
 from cseb.reports.layouts import few_shot
 from tests.factory import record, seeds, source

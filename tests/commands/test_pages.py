@@ -32,7 +32,7 @@ def test_a_report_of_results_in_memory(folder: Path) -> None:
 
 
 def test_a_study_is_gathered_once_for_each_table(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from cseb.analysis.query import StudyQuery
+    from cseb.analysis.study import StudyQuery
 
     count, study = 0, StudyQuery.study
 

@@ -16,10 +16,9 @@ from cseb.errors import BadData, BadResults
 from cseb.experiment import benchmark as benchmarks
 from cseb.experiment.plan import plan
 from cseb.methods.grammar import parse_method
-from cseb.records.find import find
 from cseb.records.method_text import read_method
 from cseb.records.record import Record, Source
-from cseb.records.store import Store
+from cseb.records.store import Store, find
 from cseb.registry import METHODS
 from tests.command_line import call
 from tests.factory import record

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cseb.data.files import regular, write_whole
+from cseb.data.files import write_whole
 
 
 def test_pieces_are_written_one_after_another_into_a_new_folder(tmp_path: Path) -> None:
@@ -42,24 +42,6 @@ def test_a_fifo_is_written_into_and_stays_one(tmp_path: Path) -> None:
     assert [each.name for each in tmp_path.iterdir()] == ["fifo"]
 
 
-def test_a_device_stays_a_device(tmp_path: Path) -> None:
-    full = tmp_path / "full"
-    try:
-        os.mknod(full, 0o666 | stat.S_IFCHR, os.makedev(1, 7))
-        full.open("wb").close()
-    except OSError:
-        pytest.skip("devices can be made and opened by the superuser alone")
-    with pytest.raises(OSError, match="No space left"):
-        write_whole(full, [b"one"])
-    assert stat.S_ISCHR(full.stat().st_mode)
-    (tmp_path / "link").symlink_to(full)
-    with pytest.raises(OSError, match="No space left"):
-        write_whole(tmp_path / "link", [b"one"])
-    assert (tmp_path / "link").is_symlink()
-    assert stat.S_ISCHR(full.stat().st_mode)
-    assert not regular(full)
-
-
 def test_a_link_stays_and_what_it_names_is_replaced(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     target = tmp_path / "folder/target.txt"
@@ -75,20 +57,3 @@ def test_a_link_stays_and_what_it_names_is_replaced(tmp_path: Path) -> None:
     (tmp_path / "new").symlink_to(tmp_path / "folder/new.txt")  # one that leads nowhere yet
     write_whole(tmp_path / "new", [b"made"])
     assert (tmp_path / "folder/new.txt").read_bytes() == b"made"
-
-
-def test_an_open_descriptor_is_written_at_its_end(tmp_path: Path) -> None:
-    with (tmp_path / "open.txt").open("wb") as file:
-        file.write(b"before ")
-        file.flush()
-        name = Path(f"/dev/fd/{file.fileno()}")
-        if not name.exists():
-            pytest.skip("no such names here")
-        write_whole(name, [b"after"])
-        assert not regular(name)
-    assert (tmp_path / "open.txt").read_bytes() == b"before after"
-
-
-def test_the_longest_name_can_be_written(tmp_path: Path) -> None:
-    write_whole(tmp_path / ("a" * 255), [b"one"])
-    assert (tmp_path / ("a" * 255)).read_bytes() == b"one"

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from cseb.data import bounded, readers
+from cseb.data.bounded import LONGEST, read_yaml
 from cseb.data.read_corpus import read_corpus
 from cseb.data.tables import read_table
-from cseb.data.yaml_files import LONGEST, read_yaml
 from cseb.errors import BadBenchmark, BadData, BadResults
 from cseb.experiment import benchmark as benchmarks
 from cseb.papers import printed as published

@@ -47,13 +47,6 @@ def test_a_damaged_folder_of_save_to_disk_is_refused(tmp_path: Path) -> None:
         read_corpus(f"hub:{tmp_path}")
 
 
-def test_a_folder_may_have_odd_characters_in_its_name(tmp_path: Path) -> None:
-    folder = tmp_path / "a:b@c"
-    folder.mkdir()
-    WRITERS["part.jsonl"](folder / "part.jsonl")
-    assert list(read_corpus(f"hub:{folder}")) == ["one", "two"]
-
-
 def test_the_column_of_a_folder_is_checked(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text('{"n": 1, "body": "one"}\n')
     assert list(read_corpus(f"hub:{tmp_path}", "body")) == ["one"]
@@ -70,14 +63,6 @@ def test_what_is_no_file_in_a_folder_is_not_waited_for(tmp_path: Path, make: Cal
     (tmp_path / "data").mkdir()
     make(tmp_path / "data" / "train.jsonl")
     with pytest.raises(BadData, match=r"train\.jsonl is no regular file"):
-        read_corpus(f"hub:{tmp_path}")
-
-
-def test_a_folder_of_a_whole_disk_is_not_walked_through(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hub, "MOST_FILES", 2)
-    for name in "abc":
-        (tmp_path / f"{name}.txt").write_text("one\n")
-    with pytest.raises(BadData, match="more than 2 files"):
         read_corpus(f"hub:{tmp_path}")
 
 

@@ -7,9 +7,8 @@ import pytest
 import yaml
 
 from cseb.data import shipped
-from cseb.data.manifest import DataSet, data_sets, named
+from cseb.data.manifest import DataSet, check, count, data_sets, named
 from cseb.data.places import below
-from cseb.data.verify import check, count
 from cseb.errors import UnknownName
 from cseb.registry import TASKS
 

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cseb.data.manifest import Broken, DataFile, files_of
-from cseb.data.verify import check, count
+from cseb.data.manifest import Broken, DataFile, check, count, files_of
 
 TEXT = b"id\tlabel\n1\tno\n2\tyes\n3\tno\n"
 BROKEN = (Broken("cut", rows=1), Broken("quoted", holds="'`"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import pytest
 
 from cseb.embedders import find
 from cseb.embedders.interface import EncoderOptions
-from tests.embedders.folders import CODE, Tiny, change, not_planned, refused, st_folder, write
+from tests.embedders.folders import CODE, Tiny, change, not_planned, refused, write
 
 
 @pytest.mark.parametrize(
@@ -97,23 +96,3 @@ def test_small_files_that_cannot_be_are_one_line(tiny: Tiny, file: str, content:
     folder = Path(shutil.copytree(tiny("bert"), "encoder"))
     (folder / file).write_bytes(content)
     refused(folder, "", "--pooler", "mean")
-
-
-@pytest.mark.parametrize("file", ["config.json", "tokenizer.json", "README.md", "model.safetensors", "vocab.txt",
-                                  "modules.json", "1_Pooling/config.json", "chat_template.jinja"])  # fmt: skip
-@pytest.mark.parametrize("kind", ["FIFO", "device"])
-def test_what_is_no_file_is_not_waited_for(tiny: Tiny, file: str, kind: str) -> None:
-    folder = st_folder(tiny("bert"), Path("st"))
-    (folder / file).unlink(missing_ok=True)
-    if kind == "FIFO":
-        os.mkfifo(folder / file)
-    else:
-        (folder / file).symlink_to("/dev/zero")
-    refused(folder, "")
-
-
-@pytest.mark.parametrize(
-    "name", ["a" * 5000, "a/" * 3000, "st:" + "a" * 5000, "glove:" + "a" * 5000, "a" * 300 + ".vec"]
-)
-def test_a_name_that_is_too_long_is_one_line(name: str) -> None:
-    refused(name, "")

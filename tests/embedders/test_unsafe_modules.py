@@ -69,18 +69,6 @@ def test_no_activation_is_imported(tiny: Tiny, canary: Path, named: object) -> N
     assert not canary.exists()
 
 
-def test_the_library_is_not_taken_from_the_folder(tiny: Tiny, canary: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import sys
-
-    folder = st_folder(tiny("bert"), Path("st"))
-    (folder / "sentence_transformers.py").write_text(CODE.format(canary=str(canary)))
-    monkeypatch.syspath_prepend(str(folder.resolve()))
-    for name in [one for one in sys.modules if one.split(".")[0] == "sentence_transformers"]:
-        monkeypatch.delitem(sys.modules, name)
-    refused(folder, "holds a package called sentence_transformers that would be imported instead")
-    assert not canary.exists()
-
-
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
@@ -132,16 +120,3 @@ def test_layers_that_would_not_be_used_are_named_in_a_model_of_the_library_too(t
     folder = st_folder(tiny("bert"), Path("model"))
     change(folder / "config.json", num_hidden_layers=1)
     refused(folder, "does not use 16 weights (bert.encoder.layer.1.")
-
-
-@pytest.mark.parametrize("file", ["modules.json", "1_Pooling/config.json", "sentence_bert_config.json",
-                                  "config_sentence_transformers.json"])  # fmt: skip
-@pytest.mark.parametrize(
-    "content", [b"[" * 100_000 + b"]" * 100_000, b"", b"null", b"[3]", b'{"prompts": 3}', b'["\\ud800"]', b"[{}]"]
-)
-def test_small_files_of_modules_that_cannot_be_are_one_line(tiny: Tiny, file: str, content: bytes) -> None:
-    folder = st_folder(tiny("bert"), Path("st"))
-    (folder / file).write_bytes(content)
-    if (file, content) == ("1_Pooling/config.json", b'{"prompts": 3}'):
-        pytest.skip("what a module of the library's own makes of a key it does not know is up to it")
-    refused(folder, "")

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cseb.data import tensors
+from cseb.data import checkpoint
 from cseb.embedders import find, module_checks
 from cseb.embedders.interface import EncoderOptions
 from cseb.errors import BadData
@@ -46,7 +46,7 @@ def test_a_decoy_beside_the_encoders_pickle_does_not_get_it_opened(tiny: Tiny, c
 )
 def test_shards_are_safetensors_beside_their_index(tiny: Tiny, canary: Path, shard: str) -> None:
     folder = Path(shutil.copytree(tiny("bert"), "sharded"))
-    names = tensors.stored(folder / "model.safetensors")
+    names = checkpoint.stored(folder / "model.safetensors")
     (folder / "model.safetensors").rename("elsewhere.safetensors")
     (folder / "pytorch_model.bin").write_bytes(pickle.dumps(Payload(canary)))
     index = {"metadata": {"total_size": 1}, "weight_map": dict.fromkeys(names, shard)}
@@ -67,7 +67,7 @@ def test_an_index_that_lists_no_shard_is_named(tiny: Tiny, weight_map: object) -
 def test_shards_are_read(tiny: Tiny) -> None:
     folder = Path(shutil.copytree(tiny("bert"), "sharded"))
     whole = find(str(folder), EncoderOptions(pooler="mean")).open()(["a man"])
-    names = tensors.stored(folder / "model.safetensors")
+    names = checkpoint.stored(folder / "model.safetensors")
     (folder / "model.safetensors").rename(folder / "model-00001-of-00001.safetensors")
     weight_map = dict.fromkeys(names, "model-00001-of-00001.safetensors")
     write(folder / "model.safetensors.index.json", {"metadata": {"total_size": 1}, "weight_map": weight_map})
@@ -143,9 +143,9 @@ def test_finite_weights_of_every_kind_pass(tmp_path: Path) -> None:
         save_file(
             {"a": torch.full((3, 2), most, dtype=kind), "b": torch.zeros(0, dtype=kind)}, tmp_path / "x.safetensors"
         )
-        assert tensors.stored(tmp_path / "x.safetensors")["a"].shape == (3, 2)
-        tensors.check_finite(tmp_path / "x.safetensors")
+        assert checkpoint.stored(tmp_path / "x.safetensors")["a"].shape == (3, 2)
+        checkpoint.check_finite(tmp_path / "x.safetensors")
         if kind.is_floating_point:
             save_file({"a": torch.tensor([1.0, float("nan")], dtype=kind)}, tmp_path / f"{kind}.safetensors")
             with pytest.raises(BadData, match="not finite"):
-                tensors.check_finite(tmp_path / f"{kind}.safetensors")
+                checkpoint.check_finite(tmp_path / f"{kind}.safetensors")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +12,7 @@ import pytest
 pytest.importorskip("matplotlib", reason="the extra `plots` is not installed")
 
 from cseb.analysis.options import varied
-from cseb.analysis.query import StudyQuery
-from cseb.analysis.study import gather
+from cseb.analysis.study import StudyQuery, gather
 from cseb.errors import BadResults, BadSpec
 from cseb.plots import runs, scores, style
 from cseb.plots.style import Plot
@@ -121,13 +119,6 @@ def test_geometry_has_the_values_and_scores_of_the_records() -> None:
         geometry(grid())
 
 
-def test_lines_differ_in_colour_and_the_first_eight_in_more() -> None:
-    for one, other in combinations([style.line_style(place) for place in range(len(style.COLOURS))], 2):
-        assert one["color"] != other["color"]
-    first = [style.line_style(place) for place in range(8)]
-    assert len({(each["linestyle"], each["marker"]) for each in first}) == 8
-
-
 def test_at_most_six_methods_are_drawn_and_untrained_encoders_are_grey() -> None:
     trained = [record(f"m{place}", values=(float(place),) * 3, size=size) for place in range(9) for size in (100, 1000)]
     untrained = [
@@ -158,14 +149,6 @@ def test_at_most_six_methods_are_drawn_and_untrained_encoders_are_grey() -> None
 def test_the_colour_of_a_method_comes_from_its_name() -> None:
     alone, beside = (style.method_styles(names)["tsdae"] for names in (["tsdae"], ["tsdae", "micse"]))
     assert alone == beside == style.method_styles(["tsdae (denoise@1)"])["tsdae (denoise@1)"]
-
-
-def test_a_dollar_in_a_name_is_a_dollar(tmp_path: Path) -> None:
-    from matplotlib import rc_context
-
-    with rc_context(style.SETTINGS):
-        style.save(scores.seeds(few_shot([record("a$x_{1$", seed=seed) for seed in range(2)])), tmp_path / "a.svg")
-    assert (tmp_path / "a.svg").stat().st_size > 1000
 
 
 def test_what_cannot_be_drawn_is_said_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -200,16 +183,6 @@ def test_an_encoder_before_training_is_no_curve(tmp_path: Path) -> None:
     done = call("plot", str(tmp_path), "--out", str(tmp_path / "a.svg"))
     assert done.exit_code == 0, done.output
     assert "untrained" not in done.output
-
-
-def test_a_size_without_training_is_not_on_the_axis() -> None:
-    untrained = [replace_size(one) for one in PAIRED if one.method == "msse"]
-    (axes,) = scores.curves(few_shot([*PAIRED, *untrained], query=StudyQuery(seeds=(0, 1, 2)))).figure.axes
-    assert all(list(line.get_xdata()) == [100] for line in axes.get_lines())
-
-
-def replace_size(one: Record) -> Record:
-    return one.model_copy(update={"subset": replace(one.subset, size=0), "key": f"{one.key[:-1]}0"})
 
 
 def test_one_seed_has_no_bands_to_speak_of() -> None:

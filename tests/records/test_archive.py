@@ -8,10 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.archive import packed
+from benchmarks.archive import next_archives, packed
 from cseb.errors import BadResults
 from cseb.experiment.grid import Grid
-from cseb.records.archive import next_archives
 from cseb.records.store import Store
 from tests.factory import record
 from tests.world import WORLD
@@ -209,31 +208,3 @@ def test_the_next_archive_replaces_none(several: Store, tmp_path: Path) -> None:
     (several.folder / "records-old.zip").write_bytes(b"of the user")
     assert next_archives(several.folder)[1].name == "items-12.zip"
     assert len(several.load()[0]) == 4
-
-
-def test_a_damaged_second_archive_is_named(several: Store) -> None:
-    (several.folder / "records-2.zip").write_bytes(b"hello")
-    with pytest.raises(
-        BadResults, match=r"records-2\.zip cannot be read: File is not a zip file; get the archive again"
-    ):
-        several.load()
-
-
-def test_a_folder_in_the_place_of_an_archive_is_one_line(tmp_path: Path) -> None:
-    (tmp_path / "records.zip").mkdir()
-    with pytest.raises(BadResults, match="a regular file is needed"):
-        Store(tmp_path).load()
-
-
-def test_what_is_no_record_in_an_archive_is_a_problem_as_in_a_folder(archived: Store) -> None:
-    (archived.folder / "records.zip").write_bytes(packed([(f"runs/{KEY}.json", b"{}")]))
-    records, (problem,) = archived.load()
-    assert (records, problem.path.name) == ([], f"{KEY}.json")
-    assert problem.reason.startswith("not a record: ")
-
-
-def test_a_stored_member_is_read(archived: Store) -> None:
-    content = archived.content(KEY)
-    with zipfile.ZipFile(archived.folder / "records.zip", "w", zipfile.ZIP_STORED) as file:
-        file.writestr(f"runs/{KEY}.json", content)
-    assert archived.read(KEY) == RECORDS[0]

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from cseb.errors import BadResults
-from cseb.records.find import find
-from cseb.records.store import Store
+from cseb.records.store import Store, find
 from tests.factory import record
 
 KEYS = ("aa11", "aa22", "bb33")

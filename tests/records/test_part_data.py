@@ -8,8 +8,7 @@ import pytest
 
 from cseb.errors import BadResults
 from cseb.methods.grammar import parse_method
-from cseb.records.method_text import stated, written
-from cseb.records.part_data import part_data, read_parts
+from cseb.records.method_text import part_data, read_parts, stated, written
 from cseb.records.store import Store
 from cseb.registry import METHODS
 from tests.factory import record

@@ -72,14 +72,6 @@ def test_what_is_not_a_record_is_named_with_its_reason(store: Store) -> None:
     assert store.done(reasons) == set()
 
 
-def test_a_huge_file_is_not_read(store: Store) -> None:
-    with (store.runs / ("a" * 16 + ".json")).open("wb") as file:
-        file.truncate(2**33)
-    assert [problem.reason for problem in store.load()[1]] == [
-        "is larger than 4,194,304 bytes, the limit for such a file"
-    ]
-
-
 def test_a_folder_without_records_is_an_error(tmp_path: Path) -> None:
     for call in (Store(tmp_path).load, Store(tmp_path).keys):
         with pytest.raises(BadResults, match="no records in"):
@@ -119,29 +111,6 @@ def test_no_flipped_byte_raises(store: Store, data: st.DataObject) -> None:
     for _ in range(data.draw(st.integers(1, 4))):
         content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
     survives(store, bytes(content[: data.draw(st.integers(0, len(content)))]))
-
-
-@pytest.mark.parametrize(
-    "content", [b"[" * 100_000, b'{"a":' * 100_000, b'{"seed": 1' + b"0" * 100_000 + b"}", b"[1" * 9]
-)
-def test_deep_and_long_json_is_a_problem(store: Store, content: bytes) -> None:
-    survives(store, content)
-
-
-@settings(FUZZ, max_examples=100)
-@given(data=st.data())
-def test_damaged_items_are_one_line(store: Store, data: st.DataObject) -> None:
-    one = record()
-    store.write(one, ITEMS)
-    path = store.items / f"{one.key}.npz"
-    content = bytearray(path.read_bytes())
-    for _ in range(data.draw(st.integers(1, 4))):
-        content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
-    path.write_bytes(content[: data.draw(st.integers(0, len(content)))])
-    try:
-        store.read_items(one.key)
-    except BadResults as error:
-        assert str(path) in str(error)
 
 
 class Evil:

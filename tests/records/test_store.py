@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ import pytest
 
 from cseb.errors import BadResults
 from cseb.records.record import Record
-from cseb.records.store import KEY, Store
+from cseb.records.store import Store
 from tests.factory import record
 
 ITEMS = {"sts12@1/best": np.linspace(-1, 1, 500, dtype=np.float32), "sts12@1/last": np.zeros(3, dtype=np.float32)}
@@ -78,12 +77,6 @@ def fail(code: int) -> Any:
         raise OSError(code, os.strerror(code))
 
     return call
-
-
-def test_space_is_asked_for_only_where_it_is_short(store: Store) -> None:
-    (store.runs / f"{record().key}.json").mkdir()
-    with pytest.raises(BadResults, match="Is a directory; fix that, or use another folder"):
-        store.write(record(), ITEMS)
 
 
 @pytest.mark.parametrize("call", ["fsync", "replace"])
@@ -155,30 +148,6 @@ def test_a_process_killed_inside_a_write_leaves_no_record(store: Store, call: st
     assert store.load() == ([], [])
     store.write(record(seed=0), ITEMS)
     assert store.done([record(seed=0).key]) == {record(seed=0).key}
-
-
-def test_two_processes_killed_at_any_moment_leave_whole_records(store: Store) -> None:
-    for wait in (0.0, 0.013):
-        before = len(store.keys())
-        writers = [write_until_killed(store), write_until_killed(store)]
-        give_up = time.monotonic() + 20
-        while len(store.keys()) < before + 40 and time.monotonic() < give_up:
-            time.sleep(0.01)
-            store.load()  # a reader at work sees whole records only
-        time.sleep(wait)
-        for writer in writers:
-            writer.send_signal(signal.SIGKILL)
-            writer.wait()
-        records, problems = store.load()
-        assert problems == []
-        assert len(records) >= before + 40
-        assert all(len(store.read_items(one.key)["sts12@1/best"]) == 20_000 for one in records)
-        for path in store.runs.glob("*.json"):  # so that the second round writes anew
-            path.unlink()
-
-
-def test_every_key_of_a_job_names_a_file() -> None:
-    assert KEY.fullmatch(record().key)
 
 
 def test_a_link_among_the_records_stops_no_run(store: Store, tmp_path: Path) -> None:

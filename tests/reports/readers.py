@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import re
 
+from cseb.analysis.stats import Cell
+from cseb.reports.document import BEST
+from cseb.reports.documents import number, remarks
+
 
 def cells_of_markdown(text: str) -> list[list[str]]:
     rows = [line for line in text.splitlines() if line.startswith("|")]
@@ -44,3 +48,9 @@ def unfolded(name: str) -> str:
     if not inner:
         return name
     return "".join(re.sub(r"^\\texttt\{(.*)\}", r"\1", line.strip()) for line in inner[1].split(r" \\ "))
+
+
+def figures(cell: Cell, between: str = " ") -> str:
+    """Return `72.31 ± 0.40 (n=4, 1 failed)`, with `between` before the bracket."""
+    shown = number(cell) + (BEST if cell.best else "")
+    return between.join([shown, *(f"({remark})" for remark in remarks(cell))])

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from cseb.analysis.query import StudyQuery
+from cseb.analysis.study import StudyQuery
 from cseb.records.record_file import Problem
-from cseb.reports.cell_text import figures
 from cseb.reports.layouts import few_shot, per_task
 from tests.factory import grid, record, seeds, source
+from tests.reports.readers import figures
 
 
 def says(notes: tuple[str, ...], *words: str) -> bool:

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from cseb.analysis.options import options, varied
-from cseb.analysis.query import StudyQuery
-from cseb.analysis.study import gather
+from cseb.analysis.study import StudyQuery, gather
 from cseb.errors import BadResults
 from cseb.records.method_text import read_method
 from cseb.records.record import Record

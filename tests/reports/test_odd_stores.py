@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -64,15 +63,3 @@ def test_odd_folders_are_answered(store: Store, name: str) -> None:
         assert found.exception is None or isinstance(found.exception, SystemExit), (command, found.exception)
         assert found.exit_code in (0, 1, 2), command
         assert found.exit_code != 2 or len(without_progress(found.stderr)) == 1, (command, found.stderr)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", STORES)
-def test_odd_folders_are_drawn(store: Store, tmp_path: Path, name: str) -> None:
-    pytest.importorskip("matplotlib", reason="the extra `plots` is not installed")
-    for one in STORES[name]():
-        store.write(one, {})
-    for kind in ("curves", "gain", "geometry", "training", "seeds", "sensitivity"):
-        found = call("plot", str(store.folder), "--kind", kind, "--out", str(tmp_path / "p.svg"))
-        assert found.exception is None or isinstance(found.exception, SystemExit), (kind, found.exception)
-        assert found.exit_code == 0 or (found.exit_code, len(without_progress(found.stderr))) == (2, 1), kind

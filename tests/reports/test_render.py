@@ -16,11 +16,10 @@ from pathlib import Path
 
 import pytest
 
-from cseb.analysis.query import StudyQuery
 from cseb.analysis.stats import Cell
+from cseb.analysis.study import StudyQuery
 from cseb.papers.published_comparison import compared_with_published
 from cseb.records.record import Record
-from cseb.reports.cell_text import figures
 from cseb.reports.document import Grid
 from cseb.reports.documents import score_grid
 from cseb.reports.formats import FORMATS
@@ -28,7 +27,7 @@ from cseb.reports.formats import terminal as screen
 from cseb.reports.layouts import ablation, few_shot, per_task, sensitivity
 from cseb.reports.tables import Table
 from tests.factory import grid, record
-from tests.reports.readers import cells_of_latex, cells_of_markdown
+from tests.reports.readers import cells_of_latex, cells_of_markdown, figures
 from tests.reports.test_layouts import heated
 
 GOLDEN = Path(__file__).parent / "golden"

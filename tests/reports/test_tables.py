@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from cseb.analysis.paired import MOST
-from cseb.analysis.query import StudyQuery
 from cseb.analysis.stats import cell
+from cseb.analysis.study import StudyQuery
 from cseb.errors import BadResults
 from cseb.reports.layouts import few_shot, per_task
 from tests.factory import TASKS, grid, record, seeds, source

@@ -10,10 +10,9 @@ import pytest
 from cseb.data import places
 from cseb.data.files import unpacked
 from cseb.errors import BadData
-from cseb.tasks import folder
-from cseb.tasks.folder import data_root
+from cseb.tasks import senteval as senteval_files
 from cseb.tasks.names import parse_tasks
-from cseb.tasks.senteval import READERS, YEARS
+from cseb.tasks.senteval import READERS, YEARS, data_root
 
 SHARED = Path(__file__).parents[2].parent / "shared" / "data"
 real = pytest.mark.skipif(not (SHARED / "senteval/STS").is_dir(), reason="needs the task files beside the repository")
@@ -163,7 +162,7 @@ def test_without_a_folder_the_archive_of_the_hub_is_unpacked_once(
     archive = tmp_path / "blob"
     with tarfile.open(archive, "w") as tar:
         tar.add(senteval, "senteval")
-    monkeypatch.setattr(folder, "hub_file", lambda name, file: archive)
+    monkeypatch.setattr(senteval_files, "hub_file", lambda name, file: archive)
     monkeypatch.setattr(places, "user_cache_path", lambda name: tmp_path / "cache" / name)
     root = data_root(None)
     assert root == tmp_path / "cache/cseb/senteval-blob/senteval"
@@ -195,7 +194,7 @@ def test_without_a_network_the_answer_says_what_to_put_where(monkeypatch: pytest
     def unreachable(name: str, file: str) -> Path:
         raise BadData("no network")
 
-    monkeypatch.setattr(folder, "hub_file", unreachable)
+    monkeypatch.setattr(senteval_files, "hub_file", unreachable)
     with pytest.raises(
         BadData, match=r"no network; or name a folder with `data_dir`; expected below it: STS/STS12-en-test/"
     ):

@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
-from cseb.data.manifest import files_of
+from cseb.data.manifest import DataFile, files_of
 from cseb.errors import BadData
 from cseb.tasks.senteval import cells, check, lines, normal
 
@@ -25,23 +24,15 @@ class Examples:
     labels: tuple[int, ...]
 
 
-class File(NamedTuple):
-    """A file of sentences and how many rows it must have."""
-
-    name: str
-    rows: int
-
-
 Row = tuple[tuple[str, ...], int]
 Parts = tuple[Examples, ...]  # one for nested cross-validation; train and test; or train, dev and test
 
 
-def _files(task: str, *names: str) -> tuple[File, ...]:
-    manifest = files_of(task)
-    return tuple(File(name, manifest[name].rows) for name in names)
+def _files(task: str, *names: str) -> tuple[DataFile, ...]:
+    return tuple(files_of(task)[name] for name in names)
 
 
-BINARY: Mapping[str, tuple[File, ...]] = {  # the file of class 1, then that of class 0
+BINARY: Mapping[str, tuple[DataFile, ...]] = {  # the file of class 1, then that of class 0
     "mr": _files("mr", "MR/rt-polarity.pos", "MR/rt-polarity.neg"),
     "cr": _files("cr", "CR/custrev.pos", "CR/custrev.neg"),
     "subj": _files("subj", "SUBJ/subj.objective", "SUBJ/subj.subjective"),
@@ -62,12 +53,12 @@ def read(name: str, root: Path) -> Parts:
     return tuple(ordered(reader(root, file)) for file in files)
 
 
-def _labelled_lines(root: Path, file: File, label: int) -> list[Row]:
-    return [((normal(line),), label) for line in _rows(root / file.name, file.rows, "latin-1")]
+def _labelled_lines(root: Path, file: DataFile, label: int) -> list[Row]:
+    return [((normal(line),), label) for line in _rows(root / file.file, file.rows, "latin-1")]
 
 
-def _sst(root: Path, file: File) -> list[Row]:
-    path = root / file.name
+def _sst(root: Path, file: DataFile) -> list[Row]:
+    path = root / file.file
     examples: list[Row] = []
     for number, line in enumerate(_rows(path, file.rows, "utf-8"), 1):
         sentence, label = cells(line.strip(), 2, path, number)
@@ -75,8 +66,8 @@ def _sst(root: Path, file: File) -> list[Row]:
     return examples
 
 
-def _trec(root: Path, file: File) -> list[Row]:
-    path = root / file.name
+def _trec(root: Path, file: DataFile) -> list[Row]:
+    path = root / file.file
     examples: list[Row] = []
     for number, line in enumerate(_rows(path, file.rows, "latin-1"), 1):
         coarse, _, rest = line.strip().partition(":")
@@ -90,8 +81,8 @@ def _trec(root: Path, file: File) -> list[Row]:
     return examples
 
 
-def _mrpc(root: Path, file: File) -> list[Row]:
-    path = root / file.name
+def _mrpc(root: Path, file: DataFile) -> list[Row]:
+    path = root / file.file
     examples: list[Row] = []
     for number, line in enumerate(_rows(path, file.rows, "utf-8", header=1), 2):
         label, _, _, left, right = cells(line.strip(), 5, path, number)  # quotation marks are text
@@ -99,7 +90,7 @@ def _mrpc(root: Path, file: File) -> list[Row]:
     return examples
 
 
-TABLES: Mapping[str, tuple[Sequence[File], Callable[[Path, File], list[Row]]]] = {
+TABLES: Mapping[str, tuple[Sequence[DataFile], Callable[[Path, DataFile], list[Row]]]] = {
     "sst2": (SST2, _sst),
     "trec": (TREC, _trec),
     "mrpc": (MRPC, _mrpc),

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from cseb.tasks.folder import data_root
 from cseb.tasks.influence import Labels, connected, mean_influence
+from cseb.tasks.senteval import data_root
 from cseb.tasks.task import Embed, Influence, Items, Outcome, Vectors
 from cseb.tasks.transfer import files
 from cseb.tasks.transfer.files import Examples, Parts

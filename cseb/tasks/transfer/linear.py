@@ -2,13 +2,13 @@
 
 Source: Conneau & Kiela 2018, their classifier without hidden units. All values of L2 that share their training rows
 see the same minibatches in the same order, and are trained together, as are those of several folds. Sums are computed
-in another order than in separate fits, so weights differ by rounding.
+in another order than in separate fits, so weights differ by rounding. The optimisers are those of PyTorch, in place.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +17,6 @@ import numpy.typing as npt
 from cseb.tasks.influence import Labels
 from cseb.tasks.task import Vectors
 from cseb.tasks.transfer.learner import Problem, Rows, Trained
-from cseb.tasks.transfer.optimisers import OPTIMISERS
 
 SEED = 1111
 GROUP = 5  # problems trained together; their arrays fit into the cache
@@ -195,3 +194,52 @@ def initial(width: int, classes: int) -> tuple[Vectors, Vectors]:
     bound = np.repeat([of_weights, of_biases], [classes * width, classes]).astype(np.float64)
     drawn = (unit * (2 * bound) - bound).astype(np.float32)
     return drawn[:-classes].reshape(classes, width), drawn[-classes:]
+
+
+class Adam:
+    """Source: Kingma & Ba 2015, algorithm 1, with beta 0.9 and 0.999 and epsilon 1e-8."""
+
+    def __init__(self, rate: float, weights: Vectors) -> None:
+        self.rate, self.steps = rate, 0
+        self.first, self.second, self.scratch = (np.zeros_like(weights) for _ in range(3))
+
+    def move(self, weights: Vectors, slope: Vectors) -> None:
+        """Change the weights by a gradient of the same shape, which is overwritten."""
+        self.steps += 1
+        scratch = self.scratch
+        self.first *= 0.9
+        self.first += np.multiply(slope, 1 - 0.9, out=scratch)
+        self.second *= 0.999
+        slope *= slope
+        slope *= 1 - 0.999
+        self.second += slope
+        np.sqrt(self.second, out=scratch)
+        scratch /= (1 - 0.999**self.steps) ** 0.5
+        scratch += 1e-8
+        np.divide(self.first, scratch, out=scratch)
+        scratch *= self.rate / (1 - 0.9**self.steps)
+        weights -= scratch
+
+    def keep(self, which: npt.NDArray[np.bool_]) -> None:
+        """Forget all but these along the first axis."""
+        self.first, self.second, self.scratch = self.first[which], self.second[which], self.scratch[which]
+
+
+class RMSprop(Adam):
+    """Source: Tieleman & Hinton 2012, lecture 6.5, with alpha 0.99 and epsilon 1e-8 added to the root."""
+
+    def move(self, weights: Vectors, slope: Vectors) -> None:
+        """Change the weights by a gradient of the same shape, which is overwritten."""
+        scratch = self.scratch
+        self.second *= 0.99
+        np.multiply(slope, slope, out=scratch)
+        scratch *= 1 - 0.99
+        self.second += scratch
+        np.sqrt(self.second, out=scratch)
+        scratch += 1e-8
+        slope /= scratch
+        slope *= self.rate
+        weights -= slope
+
+
+OPTIMISERS: Mapping[str, type[Adam]] = {"adam": Adam, "rmsprop": RMSprop}

@@ -13,14 +13,12 @@ from pathlib import Path
 
 import numpy as np
 
-from cseb.tasks.folder import data_root
 from cseb.tasks.influence import Labels, connected, spearman_influence
 from cseb.tasks.pairs import Pairs, correlation
-from cseb.tasks.senteval import TABLES, Table, read_table
+from cseb.tasks.senteval import TABLES, Table, data_root, read_table
 from cseb.tasks.task import Embed, Influence, Items, Outcome, Vectors
 from cseb.tasks.transfer.labelled import features_of
-from cseb.tasks.transfer.linear import SEED, initial, softmax
-from cseb.tasks.transfer.optimisers import Adam
+from cseb.tasks.transfer.linear import SEED, Adam, initial, softmax
 
 GRADES = 5  # the classes are the whole ratings 1 to 5
 BATCH, RATE = 64, 1e-3

@@ -27,14 +27,14 @@ def labelled(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     for files in BINARY.values():
         for word, file in zip("pn", files, strict=True):
-            write(file.name, ["" if i == 7 else sentence(i, word) for i in range(file.rows)], "latin-1")
+            write(file.file, ["" if i == 7 else sentence(i, word) for i in range(file.rows)], "latin-1")
     for file in SST2:
-        write(file.name, [f"{sentence(i, 's')} \t{i % 2}" for i in range(file.rows)], "utf-8")
+        write(file.file, [f"{sentence(i, 's')} \t{i % 2}" for i in range(file.rows)], "utf-8")
     for file in TREC:
-        write(file.name, [f"{QUESTIONS[i % 6]}:fine {sentence(i, 'q')} ?" for i in range(file.rows)], "latin-1")
+        write(file.file, [f"{QUESTIONS[i % 6]}:fine {sentence(i, 'q')} ?" for i in range(file.rows)], "latin-1")
     for file in MRPC:
         rows = [f'{i % 2}\t1\t2\t"{sentence(i, "a")}\tb' for i in range(file.rows)]
-        write(file.name, ["\ufeffQuality\t#1 ID\t#2 ID\t#1 String\t#2 String", *rows], "utf-8")
+        write(file.file, ["\ufeffQuality\t#1 ID\t#2 ID\t#1 String\t#2 String", *rows], "utf-8")
     return root
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from cseb.tasks.transfer.optimisers import Adam, RMSprop
+from cseb.tasks.transfer.linear import Adam, RMSprop
 
 START = np.random.default_rng(0).normal(size=(3, 4)).astype(np.float32)
 
