@@ -57,7 +57,7 @@ def test_what_is_no_file_of_vectors_is_refused_before_it_is_hashed(monkeypatch: 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"the " + b"1 " * 200_000, "holds a vector of 200,000 dimensions; at most 16,384"),
+        (b"the " + b"1 " * 200_000, "is not a word and a vector of 2 to 16,384 numbers"),
         (b"the 1 2 nan\n", "finite numbers"),
         (b"the 1 2 1e308\n", "finite numbers"),
         (b"the 1 2 1e400\n", "finite numbers"),
@@ -65,7 +65,7 @@ def test_what_is_no_file_of_vectors_is_refused_before_it_is_hashed(monkeypatch: 
         (b"the 1 2 three\n", "finite numbers"),
         (b"the 1 2 3\na 1 2\nman 1\n", "finite numbers"),
         (b"the 1 2 3\na 1 2 -inf\n", "finite numbers"),
-        (b"\xff\xfe\0\0", "is not a word and its vector"),
+        (b"\xff\xfe\0\0", "is not a word and a vector"),
         (b"\0" * 3_000_000, "longer than"),
     ],
 )  # fmt: skip
