@@ -26,7 +26,7 @@ TRIPLE = ("sent0", "sent1", "hard_neg")  # as SimCSE's release calls them
 
 def rated(data_dir: Path) -> Iterator[Mapping[str, object]]:
     """The pairs of STS-B train. Raises: BadData."""
-    root = local_path(TABLES["stsb-train"].file, data_dir).parents[2]
+    root = local_path(TABLES["stsb-train"].file.file, data_dir).parents[2]
     (pairs,) = read_table(TABLES["stsb-train"], root)
     for left, right, score in zip(pairs.left, pairs.right, pairs.gold, strict=True):
         yield {"sentence1": left, "sentence2": right, "score": score}

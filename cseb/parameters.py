@@ -227,7 +227,6 @@ SHOW_METHODS = option("Methods to show, in this order.")
 SHOW_SIZES = option("Training set sizes to show: sentences such as 100,1000, or fractions of the corpus such as 0.01.")
 SHOW_TASKS = option("Tasks or groups of tasks to show or average, in this order.")
 WORKERS = option("Jobs at a time; auto is one for each core or GPU.")
-SPREAD = option("Spread behind a mean: ci95 is Student's t.", choices=("std", "ci95", "sem", "range"))
 # `FORMATS` has the allowed values; it is not imported here, so that `--help` stays fast.
 FORMAT = option("Output format: terminal, markdown, latex, csv or json.", flag="--format,-f")
 LEARNING_CURVE = option("Also show learning curves: the gain from larger training sets.")

@@ -300,7 +300,6 @@ TASKS = Registry(
             "mr cr subj mpqa sst2 trec mrpc mr-fast cr-fast subj-fast mpqa-fast sst2-fast trec-fast mrpc-fast "
             "mr-logreg cr-logreg subj-logreg mpqa-logreg sst2-logreg trec-logreg mrpc-logreg"
         ),
-        "cseb.tasks.transfer.relatedness": "stsb-finetune sickr-finetune",
         "cseb.tasks.open_tasks": (
             "snli:SNLI_TEST snli-dev banking77:BANKING77_TEST banking77-dev clinc150:CLINC150_TEST clinc150-dev"
         ),
@@ -315,7 +314,6 @@ TASK_GROUPS: Mapping[str, tuple[str, ...]] = {
     "transfer": _TRANSFER,
     "transfer-fast": tuple(f"{name}-fast" for name in _TRANSFER),
     "transfer-logreg": tuple(f"{name}-logreg" for name in _TRANSFER),
-    "relatedness": ("stsb-finetune", "sickr-finetune"),
     "open": ("snli", "banking77", "clinc150"),
     "faq": ("faqir", "cough"),
     "mteb-msse": (  # figure 5 of MSSE

@@ -193,13 +193,13 @@ def write_senteval(root: Path, distinct: int = 10**9) -> Path:
     (root / "STS/STSBenchmark").mkdir()
     (root / "SICK").mkdir()
     for table in (TABLES["stsb-dev"], TABLES["stsb-test"]):
-        rows = range(table.rows)
+        rows = range(table.file.rows)
         lines = [f'genre\tfile\tyear\t{i}\t{i % 5}.5\t"left {i % distinct}\tright {i % distinct}\n' for i in rows]
-        (root / table.file).write_text("".join(lines))
+        (root / table.file.file).write_text("".join(lines))
     for table, end in ((TABLES["sick-dev"], "\n"), (TABLES["sick-test"], "\r\n")):
-        rows = range(table.rows)
+        rows = range(table.file.rows)
         lines = [f"{i}\tleft {i % distinct}\tright {i % distinct}\t{i % 5}.5\tNEUTRAL{end}" for i in rows]
-        (root / table.file).write_bytes(f"id\tA\tB\tscore\tlabel{end}{''.join(lines)}".encode())
+        (root / table.file.file).write_bytes(f"id\tA\tB\tscore\tlabel{end}{''.join(lines)}".encode())
     return root
 
 

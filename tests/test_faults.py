@@ -192,15 +192,6 @@ def test_two_launchers_at_once_and_clocks_that_jump(store: Store, whole: Store) 
     assert len((store.folder.parent / "journal").read_text().split()) == JOBS
 
 
-def test_two_launchers_share_the_work(store: Store, whole: Store) -> None:
-    first, second = (start(store, workers=1) for _ in range(2))
-    for process in (first, second):
-        out, _ = process.communicate(timeout=60)
-        assert process.returncode == 0, out
-    assert_as_if_nothing_had_happened(store, whole)
-    assert len((store.folder.parent / "journal").read_text().split()) == JOBS
-
-
 @pytest.mark.slow
 def test_a_job_that_hung_is_run_the_next_time(store: Store, whole: Store) -> None:
     (store.folder.parent / "hang-3").touch()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -42,10 +41,6 @@ def refused(name: object, message: str) -> None:
     assert message in found.stderr, found.stderr
 
 
-WORDS = b"the 1 2 3\na 4 5 6\nman 7 8 9\n"
-PACKED = gzip.compress(WORDS * 1000)
-
-
 def test_what_is_no_file_of_vectors_is_refused_before_it_is_hashed(monkeypatch: pytest.MonkeyPatch) -> None:
     """A file of gigabytes took seconds to be refused for its first line."""
     monkeypatch.setattr("hashlib.file_digest", lambda *_: pytest.fail("it was hashed"))
@@ -59,8 +54,6 @@ def test_what_is_no_file_of_vectors_is_refused_before_it_is_hashed(monkeypatch: 
     [
         (b"the " + b"1 " * 200_000, "is not a word and a vector of 2 to 16,384 numbers"),
         (b"the 1 2 nan\n", "finite numbers"),
-        (b"the 1 2 1e308\n", "finite numbers"),
-        (b"the 1 2 1e400\n", "finite numbers"),
         (b"the 1 2 3e38\n", "finite numbers"),
         (b"the 1 2 three\n", "finite numbers"),
         (b"the 1 2 3\na 1 2\nman 1\n", "finite numbers"),
@@ -76,14 +69,9 @@ def test_text_that_holds_no_word_vectors_is_one_line(content: bytes, message: st
 
 FUNCTIONS = {
     "objects": "np.array([{} for _ in sentences], dtype=object)",
-    "complex": "np.ones((len(sentences), 3), dtype=complex)",
     "text": "np.array([[s] for s in sentences])",
-    "dates": "np.zeros((len(sentences), 2), dtype='datetime64[s]')",
-    "truths": "np.ones((len(sentences), 2), dtype=bool)",
     "no width": "np.zeros((len(sentences), 0))",
-    "one number": "3.0",
     "nothing": "None",
-    "a generator": "(s for s in sentences)",
     "three axes": "np.zeros((len(sentences), 2, 2))",
     "ragged": "[[1.0] * len(s) for s in sentences]",
     "exit": "sys.exit(0)",

@@ -31,14 +31,9 @@ from cseb.registry import TASK_GROUPS
 from cseb.tasks.names import parse_tasks
 from cseb.tasks.task import Embed, Vectors
 
-NAMES = {
-    **{name: name.upper() for name in ("mr", "cr", "subj", "mpqa", "sst2", "trec", "mrpc")},
-    "stsb-finetune": "STSBenchmark-finetune",
-    "sickr-finetune": "SICKRelatedness-finetune",
-}
 TEST = {"nhid": 0, "optim": "adam", "batch_size": 64, "tenacity": 5, "epoch_size": 4}
 FAST = {"nhid": 0, "optim": "rmsprop", "batch_size": 128, "tenacity": 3, "epoch_size": 2}
-FIGURES = {"acc": "accuracy", "devacc": "dev", "f1": "f1", "spearman": "spearman", "pearson": "pearson", "mse": "mse"}
+FIGURES = {"acc": "accuracy", "devacc": "dev", "f1": "f1"}
 
 
 def hashed_words(sentences: Sequence[str], width: int = 16) -> Vectors:
@@ -61,12 +56,11 @@ def reference(folder: Path, data_dir: Path, embed: Embed, task: str) -> dict[str
         setattr(kind, "cuda", lambda self: self)  # noqa: B010 (to mypy it is another type)
     sys.path.insert(0, str(folder))
     import senteval
-    from senteval.tools import classifier, relatedness
+    from senteval.tools import classifier
 
     cuda = {"FloatTensor": torch.FloatTensor, "manual_seed": lambda seed: None, "is_available": lambda: True}
     on_cpu = {"device": lambda name: torch.device("cpu"), "cuda": types.SimpleNamespace(**cuda)}
-    there = types.SimpleNamespace(**vars(torch) | on_cpu)
-    classifier.torch = relatedness.torch = there
+    classifier.torch = types.SimpleNamespace(**vars(torch) | on_cpu)
     root = Path(tempfile.mkdtemp())
     (root / "downstream").symlink_to(data_dir.resolve())
     fast = task.endswith("-fast")
@@ -77,9 +71,8 @@ def reference(folder: Path, data_dir: Path, embed: Embed, task: str) -> dict[str
         "classifier": FAST if fast else TEST,
     }
     batcher = lambda _, batch: embed([" ".join(tokens) for tokens in batch])  # noqa: E731
-    found: dict[str, Any] = senteval.engine.SE(params, batcher, None).eval(NAMES[task.removesuffix("-fast")])
-    scale = dict.fromkeys(("spearman", "pearson"), 100)
-    return {ours: scale.get(ours, 1) * float(found[theirs]) for theirs, ours in FIGURES.items() if theirs in found}
+    found: dict[str, Any] = senteval.engine.SE(params, batcher, None).eval(task.removesuffix("-fast").upper())
+    return {ours: float(found[theirs]) for theirs, ours in FIGURES.items() if theirs in found}
 
 
 def main() -> None:

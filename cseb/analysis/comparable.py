@@ -24,22 +24,17 @@ INPUTS: Mapping[str, Condition] = {
     "seed scope": (lambda record: record.vary, lambda record: record.vary),
 }
 # Mixed on request only; the table then says so.
-CONDITIONS: Mapping[str, Condition] = {
-    "tasks": (lambda record: record.protocol.tasks, lambda record: ", ".join(record.protocol.tasks)),
-    "task data": (lambda record: record.protocol.data, lambda record: record.protocol.data[:8]),
-    "dev set": (
-        lambda record: (record.protocol.dev, record.protocol.dev_pairs),
-        lambda record: record.protocol.dev or "none",
-    ),
-    "device": (_device, _device),
-    "number of threads": (lambda record: record.protocol.threads, lambda record: str(record.protocol.threads)),
-    "number of processes": (lambda record: record.protocol.processes, lambda record: str(record.protocol.processes)),
-    "dtype": (lambda record: record.origin.dtype, lambda record: record.origin.dtype),
-    "version of torch": (
-        lambda record: record.origin.versions.get("torch", ""),
-        lambda record: record.origin.versions.get("torch", "unknown"),
-    ),
+_CONDITIONS: Mapping[str, Callable[[Record], str]] = {
+    "tasks": lambda record: ", ".join(record.protocol.tasks),
+    "task data": lambda record: record.protocol.data[:8],
+    "dev set": lambda record: f"{record.protocol.dev or 'none'} ({record.protocol.dev_pairs} examples)",
+    "device": _device,
+    "number of threads": lambda record: str(record.protocol.threads),
+    "number of processes": lambda record: str(record.protocol.processes),
+    "dtype": lambda record: record.origin.dtype,
+    "version of torch": lambda record: record.origin.versions.get("torch", "unknown"),
 }
+CONDITIONS: Mapping[str, Condition] = {name: (condition, condition) for name, condition in _CONDITIONS.items()}
 
 
 def refuse_differences(records: Sequence[Record], *, encoders: bool = False, mixed: bool = False) -> dict[str, str]:

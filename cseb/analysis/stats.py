@@ -14,7 +14,6 @@ from cseb.records.record import Record, Select
 from cseb.records.staleness import stale
 
 Absent = Literal["failed", "collapsed", "missing"]
-Spread = Literal["std", "ci95", "sem", "range"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,11 +65,6 @@ class Cell:
         from scipy.special import stdtrit
 
         return float(stdtrit(self.n - 1, 0.975)) * self.sem
-
-    @property
-    def range(self) -> tuple[float, float] | None:
-        """Return the lowest and the highest value; None below two seeds."""
-        return (min(self.values.values()), max(self.values.values())) if self.n > 1 else None
 
     @property
     def median(self) -> float | None:

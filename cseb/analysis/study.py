@@ -10,7 +10,6 @@ from typing import Literal
 
 from cseb.analysis.comparable import is_untrained, refuse_differences, tag
 from cseb.analysis.item_scores import ItemScores
-from cseb.analysis.stats import Spread
 from cseb.errors import BadResults, did_you_mean
 from cseb.records.method_text import part_differences
 from cseb.records.record import Record, Select
@@ -260,7 +259,6 @@ class StudyQuery:
     """
 
     select: Selection = "best"
-    spread: Spread = "std"
     encoders: bool = False
     methods: tuple[str, ...] = ()
     fractions: tuple[float, ...] = ()

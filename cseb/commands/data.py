@@ -130,9 +130,8 @@ def print_sample(call: Call[list[str]], *, out: Out = None) -> None:
     settings = {"column": "", "data_dir": "", **call.settings}
     seed = settings.pop("seed", 0)
     sentences, count = _counted(**settings)
-    manifest = write_subset(out, sentences, count, seed)
-    beside = f", described in {manifest}" if manifest else ""
-    say(f"{count:,} of {quantity(len(sentences), 'sentence')} in {out}{beside}")
+    write_subset(out, sentences, count, seed)
+    say(f"{count:,} of {quantity(len(sentences), 'sentence')} in {out}")
 
 
 @dataclass(frozen=True, slots=True)

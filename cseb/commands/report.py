@@ -24,7 +24,6 @@ from cseb.parameters import (
     SHOW_METHODS,
     SHOW_SIZES,
     SHOW_TASKS,
-    SPREAD,
     command,
     option,
 )
@@ -59,7 +58,6 @@ def report(
     sizes: Annotated[str | float | Sequence[float], SHOW_SIZES] = (),
     tasks: Annotated[str | Sequence[str], SHOW_TASKS] = (),
     checkpoint: Annotated[str, option(CHECKPOINT_HELP, choices=("best", "last", "both"))] = "",
-    spread: Annotated[str, SPREAD] = "std",
     against: Annotated[str, option("Compare each number with those reported in papers.", choices=("published",))] = "",
     learning_curve: Annotated[bool, LEARNING_CURVE] = False,
     detail: Annotated[bool, option("Print all notes below tables: encoder, protocol, gaps, excluded records.")] = False,
@@ -96,7 +94,7 @@ def report(
     form = FORMATS[one_of(FORMATS, format, "`format`")]
     kind, special = with_detail(table, DETAILS, "table")
     one_of(("", *KINDS), kind, "`table`")
-    ask = query(methods, sizes, tasks, checkpoint, spread=spread, mixed=mixed)
+    ask = query(methods, sizes, tasks, checkpoint, mixed=mixed)
     folder = results_of(results)
     several = groups(list(folder.records))
     if ask.methods or ask.fractions or ask.sizes:  # untrained encoders have none of these

@@ -16,7 +16,7 @@ READERS = ("Transformer", "Pooling", "StaticEmbedding", "Dropout")
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """A module after the pooling: its class, and the folder of its files."""
+    """A module: its class, and the folder of its files."""
 
     kind: str
     folder: Path

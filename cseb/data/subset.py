@@ -58,10 +58,8 @@ def subset_sha256(sentences: Iterable[str]) -> str:
     return hashlib.sha256("".join(f"{sentence}\n" for sentence in sentences).encode()).hexdigest()
 
 
-def write_subset(path: Path, corpus: Corpus, size: int, seed: int) -> Path | None:
-    """Write `size` drawn sentences to `path`, and a description beside it; returns the path of the description.
-
-    None, and nothing beside it, where `path` is no file: a device or a FIFO has no place for a second.
+def write_subset(path: Path, corpus: Corpus, size: int, seed: int) -> None:
+    """Write `size` drawn sentences to `path`, and a description beside it unless `path` is a device or a FIFO.
 
     Raises: BadBenchmark, BadData.
     """
@@ -79,13 +77,10 @@ def write_subset(path: Path, corpus: Corpus, size: int, seed: int) -> Path | Non
         "subset_sha256": subset_sha256(sentences),
         "indices": indices.tolist(),
     }
-    manifest_path = path.with_name(f"{path.name}.json")
     try:
-        lone = not regular(path)
+        is_file = regular(path)
         write_whole(path, (f"{sentence}\n".encode() for sentence in sentences))
-        if lone:
-            return None
-        write_whole(manifest_path, [json.dumps(manifest).encode(), b"\n"])
+        if is_file:
+            write_whole(path.with_name(f"{path.name}.json"), [json.dumps(manifest).encode(), b"\n"])
     except OSError as error:
         raise BadData(f"{path} cannot be written: {error.strerror or error}") from error
-    return manifest_path

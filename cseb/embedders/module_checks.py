@@ -7,12 +7,12 @@ Up to version 5 the library imports whatever module or activation a local folder
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from cseb.data import bounded, checkpoint
 from cseb.data.bounded import shown
 from cseb.data.checkpoint import INDEX, PICKLES, TRUST, WHOLE
+from cseb.data.finished_models import Module
 from cseb.errors import BadData
 
 # Old and new places of the library's modules; a class may be named with the file that defines it.
@@ -34,14 +34,6 @@ TEXT_ONLY = {
     "module_output_name": ("token_embeddings", "sentence_embedding"),
 }
 MOST_MODULES = 100
-
-
-@dataclass(frozen=True, slots=True)
-class Module:
-    """A module of a model: its class, and the folder that its files lie in."""
-
-    kind: str
-    folder: Path
 
 
 def check(folder: Path, trust_remote_code: bool = False) -> tuple[Module, ...]:

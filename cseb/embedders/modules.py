@@ -47,7 +47,7 @@ def find(name: str, how: EncoderOptions) -> Embedder:
     )
 
 
-def _load(folder: Path, modules: Sequence[module_checks.Module], how: EncoderOptions) -> Embed:
+def _load(folder: Path, modules: Sequence[finished_models.Module], how: EncoderOptions) -> Embed:
     try:
         from sentence_transformers import SentenceTransformer
     except ImportError:

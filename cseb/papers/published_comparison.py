@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,11 +10,11 @@ from cseb.analysis.comparable import tag
 from cseb.analysis.stats import Cell
 from cseb.papers.printed import Printed
 from cseb.papers.scores import departures, printed_name, published
-from cseb.records.record import Record, Select
+from cseb.records.record import Record
 from cseb.reports.document import Line, Sheet
 from cseb.reports.documents import number
 from cseb.reports.tables import Heading, Table
-from cseb.statistics.published import Agreement, one_run, several_runs
+from cseb.statistics.intervals import around
 
 NOTES = (
     "difference: ours minus published. in their ±: whether our mean is within one published standard deviation. "
@@ -25,41 +24,19 @@ NOTES = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
-    """A mean of ours beside one published number.
-
-    departures: conditions that differ, so that the two are not comparable. agreement: None below two seeds or if they
-    are not comparable.
-    """
-
-    ours: Cell
-    row: Printed
-    departures: tuple[str, ...]
-    agreement: Agreement | None
-
-    @property
-    def theirs(self) -> str:
-        """Return `75.81 ± 0.41 (n=5)`, as printed."""
-        spread = f" ± {self.row.std_text}" if self.row.std is not None else ""
-        return self.row.text + spread + (f" (n={self.row.n_seeds})" if self.row.n_seeds else "")
-
-
-def match(record: Record, select: Select, ours: Cell, row: Printed, tasks: Sequence[str]) -> Match:
-    """Compare a cell with a published number. record: any record of the cell.
+def agrees(values: Sequence[float], row: Printed) -> bool:
+    """Return whether seeds alone explain the difference of the mean of (n,) scores, n at least 2, from a published one.
 
     The test is Welch's t-test at 5 % where the paper prints a standard deviation over runs, else the prediction
     interval of one run.
     """
-    differences = tuple(departures(record, select, row, tasks))
-    agreement = None
-    if not differences and ours.n > 1:
-        values = np.array(list(ours.values.values()))
-        if row.std is not None and row.n_seeds is not None and row.n_seeds > 1:
-            agreement = several_runs(values, row.mean, row.std, row.n_seeds)
-        else:
-            agreement = one_run(values, row.mean)
-    return Match(ours, row, differences, agreement)
+    n, variance = len(values), float(np.var(values, ddof=1))
+    df, total = n - 1.0, variance * (1 + 1 / n)
+    if row.std is not None and row.n_seeds is not None and row.n_seeds > 1:
+        ours, theirs = variance / n, row.std**2 / row.n_seeds
+        total = ours + theirs
+        df = total**2 / (ours**2 / (n - 1) + theirs**2 / (row.n_seeds - 1)) if total else 1.0
+    return float(np.mean(values)) - row.mean in around(0.0, total, df)
 
 
 def compared_with_published(table: Table) -> Sheet:
@@ -85,16 +62,17 @@ def _lines(table: Table) -> Iterator[Line]:
 
 
 def _line(place: Heading, cell: Cell, record: Record, row: Printed) -> Line:
-    compared = match(record, place.select or "last", cell, row, place.tasks)
+    conditions = "; ".join(departures(record, place.select or "last", row, place.tasks))
     gap = (cell.mean or 0.0) - row.mean
     inside = None if row.std is None else abs(gap) <= row.std
-    agrees = compared.agreement.consistent if compared.agreement else None
-    conditions = "; ".join(compared.departures)
+    alike = agrees(list(cell.values.values()), row) if not conditions and cell.n > 1 else None
+    theirs = row.text + (f" ± {row.std_text}" if row.std is not None else "")
+    theirs += f" (n={row.n_seeds})" if row.n_seeds else ""
     answers = {True: "yes", False: "no", None: "--"}
     return Line(
         cells=(
-            *(place.title.strip(), f"{number(cell)} (n={cell.n})", compared.theirs, row.where, f"{gap:+z.2f}"),
-            *(answers[inside], answers[agrees], conditions or "--"),
+            *(place.title.strip(), f"{number(cell)} (n={cell.n})", theirs, row.where, f"{gap:+z.2f}"),
+            *(answers[inside], answers[alike], conditions or "--"),
         ),
         values={
             "encoder": tag(record.encoder),
@@ -113,7 +91,7 @@ def _line(place: Heading, cell: Cell, record: Record, row: Printed) -> Line:
             "where": row.where,
             "difference": gap,
             "in_their_spread": inside,
-            "agrees": agrees,
+            "agrees": alike,
             "other_conditions": conditions,
         },
     )

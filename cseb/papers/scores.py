@@ -70,16 +70,12 @@ def encoder_id(name: str) -> str:
     return last if last in ENCODERS.values() else ENCODERS.get(last, "")
 
 
-def departures(record: Record, select: Select, row: Printed, tasks: Sequence[str] = ()) -> list[str]:
-    """Return the conditions of a record that differ from those of a published number; none means that they compare.
+def departures(record: Record, select: Select, row: Printed, tasks: Sequence[str] = ()) -> Iterator[str]:
+    """Yield the conditions of a record that differ from those of a published number; none means that they compare.
 
     tasks: the record's tasks beside the number, all by default. What a paper does not state is not compared; nor are
     recipes, which `cseb show` has.
     """
-    return list(_departures(record, select, row, tasks))
-
-
-def _departures(record: Record, select: Select, row: Printed, tasks: Sequence[str]) -> Iterator[str]:
     sentences = round(record.subset.size / record.subset.fraction)
     if row.encoder and encoder_id(record.encoder.name) != row.encoder:
         yield f"encoder {record.encoder.name}, theirs {row.encoder}"

@@ -9,7 +9,7 @@ from typing import Any
 from cseb.analysis.stats import cell, score
 from cseb.analysis.study import Study
 from cseb.errors import BadResults
-from cseb.plots.style import MOST_LINES, REFERENCE, LineEnd, Plot, label_lines, method_styles, panels
+from cseb.plots.style import MOST_LINES, REFERENCE, LineEnd, Plot, label_lines, method_styles, panels, undrawn
 from cseb.records.record import Record, Select, Trace
 from cseb.reports.captions import signature
 from cseb.text import plain, quantity, size_title
@@ -61,7 +61,7 @@ def training(study: Study, records: Mapping[str, Record]) -> Plot:
     caption = (
         f"Training: mean loss since the previous evaluation{scores}, by step. Thin: single seeds; thick: their mean."
     )
-    return Plot(figure, " ".join([caption, *_undrawn(trained, methods), _signature(study, ())]))
+    return Plot(figure, " ".join([caption, *undrawn(trained, methods), _signature(study, ())]))
 
 
 def geometry(study: Study, records: Mapping[str, Record], tasks: Sequence[str], select: Select) -> Plot:
@@ -104,7 +104,7 @@ def geometry(study: Study, records: Mapping[str, Record], tasks: Sequence[str], 
         f"Alignment and uniformity, mean over seeds of the {select} checkpoint, from few to many sentences. In "
         f"brackets: score over {quantity(len(tasks), 'task')} with most sentences. Grey: untrained."
     )
-    return Plot(figure, " ".join([caption, *_undrawn(trained, methods), _signature(study, tasks)]))
+    return Plot(figure, " ".join([caption, *undrawn(trained, methods), _signature(study, tasks)]))
 
 
 def _highest(study: Study, methods: Sequence[str], tasks: Sequence[str], select: Select) -> list[str]:
@@ -117,11 +117,6 @@ def _highest(study: Study, methods: Sequence[str], tasks: Sequence[str], select:
 
     best = sorted(methods, key=mean, reverse=True)[:MOST_LINES]
     return [method for method in methods if method in best]
-
-
-def _undrawn(methods: Sequence[str], drawn: Sequence[str]) -> list[str]:
-    left = len(methods) - len(drawn)
-    return [f"Drawn: the {len(drawn)} methods with the highest scores; {left} are not drawn."] if left else []
 
 
 def _place(record: Record, select: Select) -> tuple[float, float] | None:

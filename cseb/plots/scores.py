@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from cseb.analysis.stats import Cell, Spread
+import numpy as np
+
+from cseb.analysis.stats import Cell
 from cseb.plots.style import (
     MOST_LINES,
     REFERENCE,
@@ -18,6 +20,7 @@ from cseb.plots.style import (
     panels,
     sentences,
     short,
+    undrawn,
 )
 from cseb.reports.documents import ROUNDING
 from cseb.reports.tables import Heading, Row, Table
@@ -29,12 +32,6 @@ if TYPE_CHECKING:
 WIDTH, HEIGHT = 6.4, 5.2  # inches
 DASHED: Any = {"color": REFERENCE, "linewidth": 1.0, "linestyle": (0, (4, 3))}
 NO_BASELINES: Mapping[str, float] = MappingProxyType({})
-BANDS: dict[Spread, str] = {
-    "std": "± one standard deviation",
-    "ci95": "± half the width of the 95 % confidence interval of the mean (Student's t)",
-    "sem": "± one standard error of the mean",
-    "range": "minimum and maximum over seeds",
-}
 Columns = Sequence[tuple[int, Heading]]  # places and headings
 Points = Sequence[tuple[float, Cell]]
 
@@ -51,7 +48,7 @@ def curves(table: Table, baselines: Mapping[str, float] = NO_BASELINES) -> Plot:
     rows = _highest(trained, columns)
     figure, ((axes,),) = panels(1, width=WIDTH, height=HEIGHT)
     styles = method_styles(row.head.title for row in rows)
-    ends = [_band(axes, _points(row, columns), row.head.title, styles[row.head.title], table.spread) for row in rows]
+    ends = [_band(axes, _points(row, columns), row.head.title, styles[row.head.title]) for row in rows]
     for title, height in references.items():
         axes.axhline(height, label=title, **DASHED)
         ends.append(LineEnd(height, title, REFERENCE))
@@ -59,7 +56,7 @@ def curves(table: Table, baselines: Mapping[str, float] = NO_BASELINES) -> Plot:
     axes.set_ylabel("score")
     axes.set_title(table.title)
     label_lines(axes, ends, HEIGHT)
-    return _captioned(figure, table, [_bands(table), *_undrawn(trained, rows)])
+    return _captioned(figure, table, [_bands(table), *undrawn(trained, rows)])
 
 
 def gain(table: Table, full: str) -> Plot:
@@ -76,11 +73,9 @@ def gain(table: Table, full: str) -> Plot:
         points, style = _points(row, columns), styles[row.head.title]
         aside = 1.03 ** (place - (len(rows) - 1) / 2)  # so that bars at one size do not hide each other
         means = [cell.mean or 0.0 for _, cell in points]
-        edges = [_edges(cell, table.spread) for _, cell in points]
-        below = [mean - low for mean, (low, _) in zip(means, edges, strict=True)]
-        above = [high - mean for mean, (_, high) in zip(means, edges, strict=True)]
+        deviations = [cell.sd or 0.0 for _, cell in points]
         xs = [x * aside for x, _ in points]
-        axes.errorbar(xs, means, yerr=[below, above], label=row.head.title, capsize=2.5, elinewidth=0.9, **style)
+        axes.errorbar(xs, means, yerr=deviations, label=row.head.title, capsize=2.5, elinewidth=0.9, **style)
         ends.append(LineEnd(means[-1], row.head.title, style["color"]))
     axes.axhline(0, color=REFERENCE, linewidth=1.0)
     ends.append(LineEnd(0.0, full, REFERENCE))
@@ -90,7 +85,7 @@ def gain(table: Table, full: str) -> Plot:
     axes.set_title(title)
     label_lines(axes, ends, HEIGHT)
     bands = _bands(table, "Bars", " of the differences paired by seed")
-    return _captioned(figure, table, [bands, *_undrawn(others, rows)], title)
+    return _captioned(figure, table, [bands, *undrawn(others, rows)], title)
 
 
 def seeds(table: Table, baselines: Mapping[str, float] = NO_BASELINES) -> Plot:
@@ -132,7 +127,7 @@ def seeds(table: Table, baselines: Mapping[str, float] = NO_BASELINES) -> Plot:
             color=REFERENCE,
         )
     lines[-1][0].set_xlabel("score")
-    return _captioned(figure, table, ["One mark for each seed; the bar is their mean.", *_undrawn(trained, rows)])
+    return _captioned(figure, table, ["One mark for each seed; the bar is their mean.", *undrawn(trained, rows)])
 
 
 def sensitivity(table: Table, values: Mapping[str, float]) -> Plot:
@@ -145,7 +140,7 @@ def sensitivity(table: Table, values: Mapping[str, float]) -> Plot:
         cells = zip(xs, (row.cells[column] for row in table.rows), strict=True)
         points = [(x, cell) for x, cell in cells if cell.mean is not None]
         if points:
-            ends.append(_band(axes, points, head.title, line_style(place), table.spread))
+            ends.append(_band(axes, points, head.title, line_style(place)))
     if values and min(xs) > 0 and max(xs) >= 5 * min(xs):
         axes.set_xscale("log")
         axes.minorticks_off()
@@ -157,13 +152,14 @@ def sensitivity(table: Table, values: Mapping[str, float]) -> Plot:
     return _captioned(figure, table, [_bands(table)])
 
 
-def _band(axes: Axes, points: Points, label: str, style: dict[str, Any], spread: Spread) -> LineEnd:
+def _band(axes: Axes, points: Points, label: str, style: dict[str, Any]) -> LineEnd:
     """Draw the means with a band, and return the end of the line."""
     xs = [x for x, _ in points]
-    axes.plot(xs, [cell.mean or 0.0 for _, cell in points], label=label, **style)
-    low, high = zip(*(_edges(cell, spread) for _, cell in points), strict=True)
+    means, deviations = [cell.mean or 0.0 for _, cell in points], [cell.sd or 0.0 for _, cell in points]
+    axes.plot(xs, means, label=label, **style)
+    low, high = np.subtract(means, deviations), np.add(means, deviations)
     axes.fill_between(xs, low, high, color=style["color"], alpha=0.12, linewidth=0)
-    return LineEnd(points[-1][1].mean or 0.0, label, style["color"])
+    return LineEnd(means[-1], label, style["color"])
 
 
 def _trained(table: Table, columns: Columns, baselines: Mapping[str, float]) -> tuple[list[Row], dict[str, float]]:
@@ -185,12 +181,6 @@ def _highest(rows: Sequence[Row], columns: Columns) -> list[Row]:
     return [row for row in scored if row in best]
 
 
-def _undrawn(rows: Sequence[Row], drawn: Sequence[Row]) -> list[str]:
-    """Return a sentence on the rows that are not drawn."""
-    left = len(rows) - len(drawn)
-    return [f"Drawn: the {len(drawn)} methods with the highest scores; {left} are not drawn."] if left else []
-
-
 def _columns(table: Table, *, minus: bool) -> Columns:
     """Return the columns at the first checkpoint that is shown; without training there is no size."""
     wanted = [(place, head) for place, head in enumerate(table.columns) if bool(head.minus) == minus and head.size]
@@ -203,17 +193,9 @@ def _points(row: Row, columns: Columns) -> Points:
     return sorted(((x, cell) for x, cell in cells if cell.mean is not None), key=lambda point: point[0])
 
 
-def _edges(cell: Cell, spread: Spread) -> tuple[float, float]:
-    mean = cell.mean or 0.0
-    if spread == "range":
-        return cell.range or (mean, mean)
-    half = {"std": cell.sd, "ci95": cell.ci95, "sem": cell.sem}[spread] or 0.0
-    return mean - half, mean + half
-
-
 def _bands(table: Table, shape: str = "Bands", of: str = "") -> str:
     """Return what is drawn around a mean; nothing is where every cell has one seed."""
-    return f"{shape}: {BANDS[table.spread]}{of}." if table.spreads else "One seed, so no spread is given."
+    return f"{shape}: ± one standard deviation{of}." if table.spreads else "One seed, so no spread is given."
 
 
 def _captioned(figure: Figure, table: Table, sentences: Sequence[str], title: str = "") -> Plot:

@@ -144,6 +144,12 @@ def sentences(axes: Axes, sizes: Sequence[int]) -> None:
     axes.set_xlabel("sentences")
 
 
+def undrawn(rows: Sequence[object], drawn: Sequence[object]) -> list[str]:
+    """Return a sentence on the methods that are not drawn, if there are any."""
+    left = len(rows) - len(drawn)
+    return [f"Drawn: the {len(drawn)} methods with the highest scores; {left} are not drawn."] if left else []
+
+
 def save(plot: Plot, out: Path) -> None:
     """Write the same bytes for the same figure, with its caption and without a date. Raises: BadResults."""
     metadata = {

@@ -7,27 +7,21 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from cseb.analysis.comparable import tag
-from cseb.analysis.stats import Cell, Spread
+from cseb.analysis.stats import Cell
 from cseb.analysis.study import Study
 from cseb.records.record import Overlap, Select, Source
 from cseb.records.record_file import Problem
 from cseb.text import percent, plain, quantity
 
 LISTED = 5  # failures and files named one by one; the rest is counted
-SPREADS: dict[Spread, str] = {
-    "std": "Mean ± sample standard deviation",
-    "ci95": "Mean ± half the 95 % confidence interval (Student's t)",
-    "sem": "Mean ± standard error",
-    "range": "Mean [minimum, maximum]",
-}
 
 
-def caption(study: Study, tasks: Sequence[str], selects: Sequence[Select], spread: Spread = "std") -> str:
+def caption(study: Study, tasks: Sequence[str], selects: Sequence[Select]) -> str:
     """Return one sentence on what a cell of the table is."""
     if study.untrained:
         return f"Scores of untrained encoders; protocol {_protocols(study, tasks)}."
     n = len(study.seeds)
-    scores = f"{SPREADS[spread]} over {n} seeds" if n > 1 else "Scores of one seed"
+    scores = f"Mean ± sample standard deviation over {n} seeds" if n > 1 else "Scores of one seed"
     dev = plain(_dev(study)[0]).partition("@")[0]
     chosen = {"best": f"best checkpoint on {dev}", "last": "last checkpoint"}
     return f"{scores}; {' and '.join(chosen[select] for select in selects)}; protocol {_protocols(study, tasks)}."

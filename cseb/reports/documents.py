@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from cseb.analysis.stats import Cell, Spread
+from cseb.analysis.stats import Cell
 from cseb.analysis.study import Study
 from cseb.reports.document import Column, Entry, Grid, Sheet
 from cseb.reports.tables import Row, Table
@@ -13,18 +13,15 @@ from cseb.reports.tables import Row, Table
 ROUNDING = 1e-9  # seeds whose scores differ by less have the same score
 
 
-def number(cell: Cell, spread: Spread = "std", *, signed: bool = False) -> str:
-    """Return `72.31 ± 0.40`, `72.31 [71.80, 73.02]`, `72.31` if seeds do not differ, `--`, or "" for an empty cell."""
+def number(cell: Cell, *, signed: bool = False) -> str:
+    """Return `72.31 ± 0.40`, `72.31` if seeds do not differ, `--`, or "" for an empty cell."""
     if cell.mean is None:
         return "--" if cell.absent else ""
     sign = "+z" if signed else "z"  # z: no minus before 0.00
     mean = f"{cell.mean:{sign}.2f}"
     if cell.sd is None or cell.sd < ROUNDING:
         return mean
-    if spread == "range":
-        return mean if cell.range is None else f"{mean} [{cell.range[0]:{sign}.2f}, {cell.range[1]:{sign}.2f}]"
-    half = {"std": cell.sd, "ci95": cell.ci95, "sem": cell.sem}[spread]
-    return f"{mean} ± {half:.2f}"
+    return f"{mean} ± {cell.sd:.2f}"
 
 
 def remarks(cell: Cell, *, signed: bool = False) -> list[str]:
@@ -84,7 +81,7 @@ def score_grid(table: Table) -> Grid:
 def _entries(table: Table, row: Row) -> Iterator[Entry]:
     for column, cell in zip(table.columns, row.cells, strict=True):
         signed = bool(column.minus)
-        mean, _, spread = number(cell, table.spread, signed=signed).partition(" ")
+        mean, _, spread = number(cell, signed=signed).partition(" ")
         yield Entry(text=mean, spread=spread, remarks=tuple(remarks(cell, signed=signed)), bold=bool(cell.best))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 
 from cseb.analysis.paired import MOST, best_methods, samples
-from cseb.analysis.stats import Cell, Spread, cell, difference
+from cseb.analysis.stats import Cell, cell, difference
 from cseb.analysis.study import Study, StudyQuery
 from cseb.errors import BadResults
 from cseb.records.record import Select
@@ -91,7 +91,6 @@ class Table:
     full_signature: str
     study: Study = field(repr=False, compare=False)
     label: str = ""
-    spread: Spread = "std"
     rest: Heading = field(default_factory=lambda: Heading(title=""))
     encoder: str = ""
     corpus: str = ""
@@ -201,7 +200,7 @@ def tabulate(
         stub=stub or ("encoder" if query.encoders else "method"),
         columns=tuple(columns),
         rows=tuple(Row(head=row, cells=tuple(line)) for row, line in zip(rows, cells, strict=True)),
-        caption=caption(study, tasks, selects, query.spread),
+        caption=caption(study, tasks, selects),
         reading=tuple(filter(None, (*legend, *reading))),
         excluded=" ".join(
             (*excluded(study, problems), *([f"Not shown: {', '.join(others)} (--tasks)."] if others else ()))
@@ -209,7 +208,6 @@ def tabulate(
         details=(*notes, *footnotes, *(() if query.tasks else not_shown(study, tasks))),
         full_signature=signature(study, sizes, tasks, selects),
         study=study,
-        spread=query.spread,
         rest=rest,
         encoder=study.encoder,
         corpus=study.corpus,

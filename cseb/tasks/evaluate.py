@@ -76,7 +76,7 @@ def _score_together(tasks: Sequence[tuple[Task, Loaded]], embed: Embed) -> list[
     vectors = embed(distinct) if distinct else np.zeros((0, 1), dtype=np.float32)
     rows = {sentence: row for row, sentence in enumerate(distinct)}
     return [
-        _score(task, loaded, embed if calls_encoder(loaded) else _Lookup(task.name, vectors, rows))
+        _score(task, loaded, embed if calls_encoder(loaded) else _lookup(task.name, vectors, rows))
         for task, loaded in counted(tasks, "scoring tasks", len(tasks))
     ]
 
@@ -89,17 +89,16 @@ def _score(task: Task, loaded: Loaded, embed: Embed) -> tuple[Outcome, Items] | 
         return error
 
 
-class _Lookup:
-    """An `Embed` that returns vectors already computed."""
+def _lookup(task: str, vectors: Vectors, rows: dict[str, int]) -> Embed:
+    """Return an `Embed` that returns vectors already computed."""
 
-    def __init__(self, task: str, vectors: Vectors, rows: dict[str, int]) -> None:
-        self.task, self.vectors, self.rows = task, vectors, rows
-
-    def __call__(self, sentences: Sequence[str]) -> Vectors:
+    def embed(sentences: Sequence[str]) -> Vectors:
         try:
-            return self.vectors[[self.rows[sentence] for sentence in sentences]]
+            return vectors[[rows[sentence] for sentence in sentences]]
         except KeyError as error:
-            raise BadData(f"task {self.task} asks for {error}, which is missing from its sentences()") from None
+            raise BadData(f"task {task} asks for {error}, which is missing from its sentences()") from None
+
+    return embed
 
 
 class Checked:

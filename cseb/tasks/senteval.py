@@ -72,31 +72,22 @@ YEARS: Mapping[str, Mapping[str, DataFile]] = {
 
 
 class Table(NamedTuple):
-    """A file with both sentences and their score: its rows, and the columns of these, from 0."""
+    """A file with both sentences and their score, and the columns of these, from 0."""
 
-    file: str
-    rows: int
+    file: DataFile
     left: int
     right: int
     gold: int
     columns: int
-    header: int  # lines above the first row
 
 
-def _table(data: str, file: str, left: int, right: int, gold: int, columns: int) -> Table:
-    manifest = files_of(data)[file]
-    return Table(file, manifest.rows, left, right, gold, columns, manifest.header)
-
-
-_STSB = {"left": 5, "right": 6, "gold": 4, "columns": 7}
-_SICK = {"left": 1, "right": 2, "gold": 3, "columns": 5}
 TABLES: Mapping[str, Table] = {
     **{
-        f"stsb-{part}": _table("stsb", f"STS/STSBenchmark/sts-{part}.csv", **_STSB) for part in ("train", "dev", "test")
+        f"stsb-{part}": Table(files_of("stsb")[f"STS/STSBenchmark/sts-{part}.csv"], 5, 6, 4, 7)
+        for part in ("train", "dev", "test")
     },
-    "sick-train": _table("sick", "SICK/SICK_train.txt", **_SICK),
-    "sick-dev": _table("sick", "SICK/SICK_trial.txt", **_SICK),
-    "sick-test": _table("sick", "SICK/SICK_test_annotated.txt", **_SICK),
+    "sick-dev": Table(files_of("sick")["SICK/SICK_trial.txt"], 1, 2, 3, 5),
+    "sick-test": Table(files_of("sick")["SICK/SICK_test_annotated.txt"], 1, 2, 3, 5),
 }
 
 
@@ -108,11 +99,11 @@ def read_year(year: str, root: Path) -> tuple[Pairs, ...]:
 
 def read_table(table: Table, root: Path) -> tuple[Pairs, ...]:
     """Return one split of STS-B or SICK-R as a single subset. Quotation marks are text. Raises: BadData."""
-    path = root / table.file
-    rows = lines(path)[table.header :]
-    check(path, len(rows), table.rows, "rows")
+    path = root / table.file.file
+    rows = lines(path)[table.file.header :]
+    check(path, len(rows), table.file.rows, "rows")
     left, right, gold = [], [], []
-    for number, line in enumerate(rows, 1 + table.header):
+    for number, line in enumerate(rows, 1 + table.file.header):
         row = cells(line, table.columns, path, number)
         left.append(normal(row[table.left]))
         right.append(normal(row[table.right]))

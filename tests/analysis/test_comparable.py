@@ -20,7 +20,7 @@ from tests.reports.test_captions import says
         ({"encoder": "roberta"}, r"differ in encoder: bert@\w{8} / roberta@\w{8}"),
         ({"corpus": "nli"}, "differ in corpus: nli"),
         ({"tasks": ("sts12@1",)}, "differ in tasks: sts12@1 / sts12@1, sts13@1, sickr@1"),
-        ({"dev": "sickr-dev"}, "differ in dev set: sickr-dev / stsb-dev"),
+        ({"dev": "sickr-dev"}, r"differ in dev set: sickr-dev \(1500 examples\) / stsb-dev"),
         ({"device": "cuda"}, r"differ in device: cpu / cuda \(.*\).* `mixed`"),
         ({"torch": "2.8.0"}, r"differ in version of torch: 2\.7\.0 / 2\.8\.0"),
         ({"measures": {"sts12@1": "mteb-sts@1"}}, "how sts12@1 is scored: simcse-sts@1 / mteb-sts@1"),

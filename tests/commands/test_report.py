@@ -52,17 +52,14 @@ def refused(*arguments: object) -> str:
     return line
 
 
-def test_options_choose_rows_columns_and_spread(folder: Path) -> None:
-    text = said(
-        folder, "--methods", "simcse,first_last+recipe(steps=0)", "--sizes", "1000", "--spread", "range", "-f", "csv"
-    )
+def test_options_choose_rows_and_columns(folder: Path) -> None:
+    text = said(folder, "--methods", "simcse,first_last+recipe(steps=0)", "--sizes", "1000", "-f", "csv")
     rows = list(csv.DictReader(io.StringIO(text)))
     assert [(row["method"], row["size"]) for row in rows] == [
         ("simcse", "1000"),
         ("first_last+recipe(steps=0)", "1000"),
     ]
     assert rows[0]["best"] == "False"
-    assert "62.60 [62.00, 63.20]" in said(folder, "--sizes", "0.01", "--spread", "range")
     [tasks] = json.loads(said(folder, "--table", "tasks", "--sizes", "0.01", "--tasks", "sts13,sts12", "-f", "json"))
     assert list(dict.fromkeys(row["column"] for row in tasks["rows"])) == ["sts13", "sts12", "average"]
 
@@ -248,7 +245,6 @@ def test_numbers_stand_beside_the_papers(tmp_path: Path) -> None:
     ("arguments", "what"),
     [
         (["--table", "words"], "'ablation'"),
-        (["--spread", "iqr"], "'ci95'"),
         (["--mark", "all"], "'examples'"),
         (["--against", "us"], "'published'"),
         (["--sizes", "many"], "--sizes is 'many'"),

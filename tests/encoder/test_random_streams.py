@@ -184,12 +184,3 @@ def test_outside_training_torchs_generator_is_unchanged() -> None:
 
 def test_parts_of_one_name_have_streams_of_their_own() -> None:
     assert distinct(["mlm", "ami", "mlm", "mlm"]) == ["mlm", "ami", "mlm#2", "mlm#3"]
-
-
-def test_records_made_before_streams_of_parts_have_other_versions() -> None:
-    """With torch's AdamW a method reads as it did before: what draws has another version."""
-    before = parse_method("vascl").at(1.0).resolved()
-    assert "relu_mlp(width=128, rate=100.0)@2" in before
-    assert "virtual_nt_xent(" in before
-    assert ")@2 recipe(" in before
-    assert "mlp(keep=False)@2" in parse_method("simcse+recipe(optimizer=adamw)").at(1.0).resolved()

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import pytest
+from scipy import stats
 
-from cseb.papers.published_comparison import compared_with_published
+from cseb.papers.printed import Printed
+from cseb.papers.published_comparison import agrees, compared_with_published
 from cseb.papers.scores import printed_name
 from cseb.records.record import Record
 from cseb.reports.layouts import few_shot, per_task
@@ -24,6 +27,18 @@ def full(records: list[Record]) -> list[Record]:
     """As if a hundred sentences were a thousandth of what the papers have."""
     wiki = {"subset": records[0].subset.__class__(size=1000, fraction=0.001, sha256="5" * 64)}
     return [one.model_copy(update=wiki) for one in records]
+
+
+def test_one_published_run_has_a_prediction_interval_and_several_have_welchs_test() -> None:
+    values = [70.0, 71.0, 73.0, 74.0, 72.0]
+    reach = stats.t.isf(0.025, 4) * np.sqrt(2.5 * 1.2)
+    for mean, expected in ((72 - reach + 0.01, True), (72 - reach - 0.01, False)):
+        assert agrees(values, Printed(method="m", task="t", mean=mean, text="", line=1)) is expected
+    for theirs in ([75.0, 75.5, 74.0, 76.0], [71.0, 72.0, 73.0, 74.5]):
+        row = Printed(
+            method="m", task="t", mean=np.mean(theirs), std=np.std(theirs, ddof=1), n_seeds=4, text="", line=1
+        )
+        assert agrees(values, row) == (stats.ttest_ind(values, theirs, equal_var=False).pvalue > 0.05)
 
 
 def test_a_cell_stands_beside_what_the_papers_print() -> None:

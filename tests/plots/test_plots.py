@@ -12,7 +12,7 @@ import pytest
 pytest.importorskip("matplotlib", reason="the extra `plots` is not installed")
 
 from cseb.analysis.options import varied
-from cseb.analysis.study import StudyQuery, gather
+from cseb.analysis.study import gather
 from cseb.errors import BadResults, BadSpec
 from cseb.plots import runs, scores, style
 from cseb.plots.style import Plot
@@ -190,7 +190,4 @@ def test_one_seed_has_no_bands_to_speak_of() -> None:
     assert "One seed, so no spread is given." in scores.curves(one).caption
     assert "Bands" not in scores.curves(one).caption
     several = [record(size=size, seed=seed) for size in (100, 1000) for seed in (0, 1)]
-    assert (
-        "Bands: minimum and maximum over seeds."
-        in scores.curves(few_shot(several, query=StudyQuery(spread="range"))).caption
-    )
+    assert "Bands: ± one standard deviation." in scores.curves(few_shot(several)).caption

@@ -32,17 +32,6 @@ def test_student_intervals_cover_95_percent(n: int) -> None:
     assert near(float(held), 0.95)
 
 
-def test_pairing_doubles_the_power_where_seeds_are_shared() -> None:
-    """Effect of one sd, five seeds, correlation 0.6 between the methods under one seed: 0.47 against Welch's 0.21."""
-    rng = np.random.default_rng(0)
-    shared = sqrt(0.6) * rng.standard_normal((STUDIES, 1, 5))
-    a, b = np.moveaxis(shared + sqrt(0.4) * rng.standard_normal((STUDIES, 2, 5)), 1, 0)
-    paired = np.mean([(Comparison(x, y + 1).p or 1) < 0.05 for x, y in zip(a, b, strict=True)])
-    welch = np.mean(stats.ttest_ind(a, b + 1, axis=1, equal_var=False).pvalue < 0.05)
-    assert near(float(paired), 0.47)
-    assert near(float(welch), 0.21)
-
-
 def test_holm_keeps_a_study_of_eight_equal_methods_at_4_percent() -> None:
     """28 paired tests: some p is below 0.05 in 62 % of the studies, some adjusted p in 4 %."""
     rng = np.random.default_rng(1)
