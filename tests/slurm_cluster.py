@@ -15,6 +15,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "squeue", "scancel")
+DEVICES = ("null", "zero", "full", "random")  # GPUs to Slurm, which numbers them in CUDA_VISIBLE_DEVICES
 CONFIG = """
 ClusterName=cseb
 SlurmctldHost=localhost
@@ -45,7 +46,8 @@ JobRequeue=1
 KillWait=2
 MinJobAge=2
 ReturnToService=2
-NodeName=localhost NodeAddr=127.0.0.1 CPUs=4 RealMemory=1000 State=UNKNOWN
+GresTypes=gpu
+NodeName=localhost NodeAddr=127.0.0.1 CPUs=4 RealMemory=1000 Gres=gpu:4 State=UNKNOWN
 PartitionName=main Nodes=ALL Default=YES MaxTime=10 State=UP
 """
 
@@ -58,7 +60,7 @@ def missing() -> str:
 
 @contextmanager
 def slurm() -> Iterator[Path]:
-    """A cluster of one node with four CPUs, for commands with SLURM_CONF; yields its folder. Nothing is left behind."""
+    """Start a cluster of one node with four CPUs and four pretended GPUs; yield the folder of its slurm.conf."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="slurm")))  # sockets need a short path
         (folder / "state").mkdir()
@@ -68,6 +70,8 @@ def slurm() -> Iterator[Path]:
         key.chmod(0o600)
         text = CONFIG.format(user=getpass.getuser(), folder=folder, ports=_ports())
         (folder / "slurm.conf").write_text(text)
+        gpus = "".join(f"NodeName=localhost Name=gpu File=/dev/{name}\n" for name in DEVICES)
+        (folder / "gres.conf").write_text(gpus)
         environment = {**os.environ, "PATH": _path(), "SLURM_CONF": str(folder / "slurm.conf")}
 
         def daemon(*command: str) -> None:

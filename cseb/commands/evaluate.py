@@ -147,7 +147,7 @@ def evaluate(
     *,
     pooler: Annotated[str, POOLER] = "",
     dtype: Annotated[
-        str, option("Number format; bf16 is faster on some machines and less exact.", choices=("fp32", "bf16"))
+        str, option("Number format; bf16 and fp16 are faster on GPUs and less exact.", choices=("fp32", "bf16", "fp16"))
     ] = "fp32",
     device: Annotated[str, DEVICE] = "auto",
     threads: Annotated[int, THREADS] = 1,

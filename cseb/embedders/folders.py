@@ -149,11 +149,11 @@ def _embedder(source: Source, folder: Path, label: str, method: Method, how: Enc
 
 def _loaded(method: Method, folder: Path, how: EncoderOptions) -> Encoder:
     """Return the encoder; in a model saved by cseb, with the weights of its parts."""
-    import torch
+    from cseb.encoder.autocast import DTYPES
 
     encoder = building.build(method, folder, 0, how.trust_remote_code).encoder.to(how.device)
-    if how.dtype == "bf16":
-        encoder = encoder.to(torch.bfloat16)
+    if how.dtype in DTYPES:
+        encoder = encoder.to(DTYPES[how.dtype])
     if not how.pooler and (folder / ORIGIN).is_file():
         _load_parts(encoder, folder)
     return encoder

@@ -55,6 +55,7 @@ def _load(folder: Path, modules: Sequence[finished_models.Module], how: EncoderO
     import torch
 
     from cseb.encoder import linear, load_check
+    from cseb.encoder.autocast import DTYPES
 
     if modules[0].kind == module_checks.TRANSFORMER:
         load_check.check(modules[0].folder, how.trust_remote_code)
@@ -75,8 +76,8 @@ def _load(folder: Path, modules: Sequence[finished_models.Module], how: EncoderO
             model.encode(["a"], show_progress_bar=False)  # some impossible configurations fail only here
     except Exception as error:  # the library raises whatever its parsers do
         raise BadData(f"{folder}: sentence-transformers cannot load it: {first_line(error)}") from None
-    if how.dtype == "bf16":
-        model = model.to(torch.bfloat16)
+    if how.dtype in DTYPES:
+        model = model.to(DTYPES[how.dtype])
     options: dict[str, Any] = {"convert_to_tensor": True, "show_progress_bar": False}
     threads = torch.get_num_threads()
     packed = _pack(model, threads)

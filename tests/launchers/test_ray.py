@@ -103,6 +103,20 @@ def test_a_node_whose_gpu_does_not_work_trains_nothing(cluster: Any, store: Stor
     assert broken.reason.startswith("this job was planned for cuda, but PyTorch finds only cpu in its process; check")
 
 
+@pytest.mark.slow
+def test_jobs_take_the_gpus_of_two_nodes(cluster: Any, store: Store) -> None:
+    nodes = [cluster.add_node(num_cpus=2, num_gpus=2, object_store_memory=100 << 20) for _ in range(2)]
+    on_gpu = replace(standin_jobs.PROTOCOL, device="cuda")
+    grid = [replace(job, protocol=on_gpu) for job in jobs(*["device"] * 8)]
+    try:
+        summary = launch(grid, store, Ray(cluster.address), lambda event: None, target=standin_jobs.TARGET)
+    finally:
+        for node in nodes:
+            cluster.remove_node(node)
+    assert summary.done == 8
+    assert {store.read(job.key).benchmark for job in grid} == {"0", "1"}
+
+
 def test_no_cluster_at_the_address(store: Store) -> None:
     with pytest.raises(BadBenchmark, match="no Ray at nowhere"):
         launch(jobs("a"), store, Ray("nowhere"), lambda event: None, target=standin_jobs.TARGET)

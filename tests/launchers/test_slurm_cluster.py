@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -92,6 +93,16 @@ def test_packs_are_worked_off_and_everything_is_told(store: Store) -> None:
         assert kinds in ([Started, Finished], [Started, Broken])
     assert arrays(store) == 1
     assert len(list((store.folder / "slurm").glob("*_submitted.pkl"))) == 2
+
+
+@pytest.mark.slow
+def test_jobs_of_an_allocation_take_its_gpus_in_turn(store: Store) -> None:
+    on_gpu = replace(standin_jobs.PROTOCOL, device="cuda")
+    grid = [replace(job, protocol=on_gpu) for job in jobs(*["device"] * 4)]
+    where = Slurm({"gres": "gpu:2", "cpus-per-task": "2"}, pack=4)
+    summary = launch(grid, store, where, lambda event: None, target=standin_jobs.TARGET)
+    assert (summary.done, arrays(store)) == (4, 1)
+    assert {store.read(job.key).benchmark for job in grid} == {"0", "1"}
 
 
 def test_what_a_preempted_allocation_left_is_submitted_again(store: Store) -> None:
