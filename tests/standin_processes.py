@@ -37,7 +37,7 @@ def still(built: Built) -> Built:
     if built.outside is not None:  # its vectors, which are kept in float32, count as float64 too
         kept = built.outside.targets
         built.outside.targets = lambda *asked: [one.double() for one in kept(*asked)]  # type: ignore[method-assign]
-    return replace(built, stages=tuple(partial(still_stage, make) for make in built.stages), teacher=letters)
+    return replace(built, first_stage=tuple(partial(still_stage, make) for make in built.first_stage), teacher=letters)
 
 
 def still_stage(make: Callable[[], Built]) -> Built:
@@ -66,7 +66,7 @@ def gradients(built: Built, sentences: list[str]) -> dict[str, torch.Tensor]:
         built.memory.remember(built.encoder, ids, mask, anchor, first.sids, here)
         queue = built.memory.negatives(second.sids)
     teachers = [[torch.sin(torch.arange(len(sentences) * 16.0)).view(-1, 16).double()] * 2]
-    teachers *= len(built.stages) + (built.outside is not None)
+    teachers *= len(built.first_stage) + (built.outside is not None)
     for weighted in built.terms:
         if isinstance(weighted.term, NeedsPrecomputedTargets):
             weighted.term.precompute_targets(teachers)

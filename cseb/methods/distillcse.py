@@ -10,10 +10,7 @@ DISTILLCSE = Method(
     pooler=preset("cls"),
     head=preset("mlp"),
     stages=preset("teacher", steps=15_625, temperature=0.05),
-    terms=(
-        preset("infonce", temperature=0.05),
-        preset("listwise_ce", student=0.025, teacher=0.0125, group=0.1),
-    ),
+    terms=(preset("infonce", temperature=0.05), preset("listwise_ce", student=0.025, teacher=0.0125, group=0.1)),
     recipe=recipe(steps=5_000, batch_size=64, learning_rate=3e-5, warmup=0, max_length=32, eval_every=125),
     deviations=(
         "teacher: a SimCSE of the same subset, trained first, one epoch of 10^6 sentences long; the authors' code "

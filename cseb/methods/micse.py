@@ -11,10 +11,7 @@ MICSE = Method(
     pooler=preset("cls"),
     head=preset("mlp"),
     memory=QUEUE,
-    terms=(
-        preset("infonce", temperature=0.05),
-        preset("ami", weight=2.5e-3, samples=150, scale_by_valid=False),
-    ),
+    terms=(preset("infonce", temperature=0.05), preset("ami", weight=2.5e-3, samples=150, scale_by_valid=False)),
     recipe=recipe(steps=20_000, batch_size=50, learning_rate=3e-5, warmup=250, max_length=32, eval_every=500),
     # The paper adapts the weight to the fraction and prints only the last one; the others are the authors' commands.
     per_fraction=(

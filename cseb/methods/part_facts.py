@@ -21,7 +21,7 @@ import inspect
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -31,19 +31,6 @@ from cseb.methods import option_types as allowed
 from cseb.registry import SLOTS, package_of, slot_of
 
 PASSED = ("shape", "needs", "run_steps", "run_seed")  # what a constructor gets if it has a parameter of this name
-STATED = (
-    "version",
-    "data_seen",
-    "external",
-    "own",
-    "columns",
-    "roles",
-    "line_check",
-    "requires",
-    "preset",
-    "unstated",
-    "english",
-)
 KINDS = ("file", "model", "encoder", "embedder")
 SEEN = ("external", "labels", "generated", "subset")
 TABLE = Path(__file__).with_name("facts.json")  # of the built-in parts, so that listing them does not import torch
@@ -136,6 +123,10 @@ class Facts:
                 allowed.check(option.kind, values[name], f"{self.name}: {name}")
             elif option.default is MISSING and name not in self.preset:
                 raise BadSpec(f"{self.name} needs a value for {name}; write {self.name}({name}=...)")
+
+
+# What a class may state: every field behind its docstring and its options.
+STATED = [field.name for field in fields(Facts)[7:]]
 
 
 @cache

@@ -10,10 +10,7 @@ RANKENCODER = Method(
     pooler=preset("cls"),
     head=preset("mlp"),
     stages=preset("teacher", steps=15_625, temperature=0.05),
-    terms=(
-        preset("infonce", temperature=0.05),
-        preset("rank_mse", weight=0.05, corpus=10_000, low=0.5, high=0.9999),
-    ),
+    terms=(preset("infonce", temperature=0.05), preset("rank_mse", weight=0.05, corpus=10_000, low=0.5, high=0.9999)),
     recipe=recipe(steps=15_625, batch_size=64, learning_rate=3e-5, warmup=0, max_length=32, eval_every=125),
     deviations=(
         "teacher: a SimCSE of the same subset, trained first; the authors' code trains it on 10^6 sentences",

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from cseb.methods.spec import Method, preset, recipe
+from cseb.methods.spec import Method, part, preset, recipe
 
 CONTINUED = Method(
     name="continued",
@@ -40,19 +40,15 @@ ENTROPY_MODEL = replace(
     ),
 )
 
+ENTROPY_MODELS = preset(
+    "entropy_models", phis=(0.01, 0.02, 0.03, 0.04), steps=4_307, every=43, patience=3, held_out=2_048, temperature=0.05
+)
+
 RCL = replace(
     CONTINUED,
     name="rcl",
     source="Tan, Rolland & Tian, NLPCC 2022, arXiv:2209.13241: eq. 2 and 3, algorithm 1, tables 3 to 5, appendix A",
-    stages=preset(
-        "entropy_models",
-        phis=(0.01, 0.02, 0.03, 0.04),
-        steps=4_307,
-        every=43,
-        patience=3,
-        held_out=2_048,
-        temperature=0.05,
-    ),
+    stages=ENTROPY_MODELS,
     terms=(preset("infonce", temperature=0.05), preset("regulators", temperature=0.05)),
     deviations=(
         "no code was released; all is from the equations",
@@ -77,19 +73,8 @@ RCL_LITERAL = replace(
     RCL,
     name="rcl-literal",
     source="Tan, Rolland & Tian, NLPCC 2022, arXiv:2209.13241: eq. 2 and 3 as printed, cosines without a temperature",
-    stages=preset(
-        "entropy_models",
-        phis=(0.01, 0.02, 0.03, 0.04),
-        steps=4_307,
-        every=43,
-        patience=3,
-        held_out=2_048,
-        temperature=1.0,
-    ),
-    terms=(
-        preset("infonce", temperature=1.0),
-        preset("regulators", temperature=1.0),
-    ),
+    stages=ENTROPY_MODELS.updated(part("entropy_models", temperature=1.0)),
+    terms=(preset("infonce", temperature=1.0), preset("regulators", temperature=1.0)),
     deviations=(RCL.deviations[0], *RCL.deviations[2:]),
 )
 

@@ -58,12 +58,7 @@ class Recipe:
     schedule: Literal["linear", "constant", "piecewise"]
     pieces: tuple[tuple[Size, Rate], ...]
     optimizer: Literal[
-        "adamw",
-        "adamw_hf",
-        "adamw_uncorrected",
-        "adamw_hf_matrix_decay",
-        "adamw_uncorrected_matrix_decay",
-        "rmsprop",
+        "adamw", "adamw_hf", "adamw_uncorrected", "adamw_hf_matrix_decay", "adamw_uncorrected_matrix_decay", "rmsprop"
     ]
     weight_decay: Rate
     clip: Annotated[float, Between(0, 1e6)]

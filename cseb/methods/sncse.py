@@ -8,10 +8,7 @@ SNCSE = Method(
     views=preset("negated_prompts"),
     pooler=preset("mask_prompt", template='This sentence : "[X]" means [MASK].'),
     head=preset("mlp"),
-    terms=(
-        preset("infonce", temperature=0.05),
-        preset("bidir_margin", weight=0.001, least=0.1, most=0.3),
-    ),
+    terms=(preset("infonce", temperature=0.05), preset("bidir_margin", weight=0.001, least=0.1, most=0.3)),
     recipe=recipe(steps=3_907, batch_size=256, learning_rate=1e-5, warmup=0, max_length=24, eval_every=125),
     deviations=(
         "negated_prompts: the authors' code asks a dependency parser; ours takes the first not out, else puts one "

@@ -192,8 +192,7 @@ def method_named(name: str) -> Method:
 def preset(name: str, **changes: Option) -> Part:
     """Return the part that `+name` adds, with these options in place of its own: `preset("recipe", steps=500)`.
 
-    An option of a third-party part that has no default is left out, and must be given. Raises: BadSpec,
-    UnknownName.
+    An option of a third-party part that has no default is left out, and must be given. Raises: BadSpec, UnknownName.
     """
     default: Part = PRESETS[name] if name in PRESETS else Part(name, facts(name).defaults())
     if not isinstance(default, Part):

@@ -179,7 +179,7 @@ class Term(Protocol):
     views: ClassVar[int]  # how many it compares
 
     def __call__(self, step: LossInputs) -> Tensor:
-        """Return a scalar."""
+        """Return a scalar; entropies and cross-entropies are in nats."""
 
 
 @runtime_checkable

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from inspect import get_annotations
 from typing import Any, ClassVar, Self, dataclass_transform
 
 from torch import Tensor, nn
 
+from cseb.encoder.interface import FROZEN, Shape
 from cseb.parts import LossInputs, Reads, reads
 
 
@@ -18,11 +19,21 @@ class BasePart:
     What the options imply is computed in `__post_init__`. A class may have a constructor of its own.
     """
 
+    def __post_init__(self) -> None:
+        """Compute what the options imply, and raise BadSpec if they do not go together or with the encoder."""
+
     def __init_subclass__(cls) -> None:
         """Generate the constructor of a class that declares options; others inherit it."""
         super().__init_subclass__()
         options = [kind for kind in get_annotations(cls).values() if "ClassVar" not in str(kind)]
         dataclass(eq=False, repr=False, init=bool(options))(cls)
+
+
+class EncoderPart(BasePart):
+    """A part that depends on the encoder, of which a constructor gets the `shape`."""
+
+    _: KW_ONLY
+    shape: Shape
 
 
 class ModulePart(BasePart, nn.Module):
@@ -49,13 +60,18 @@ class LossTerm(ModulePart):
     views: ClassVar[int] = 2
 
 
+class TeacherTerm(LossTerm):
+    """A loss term that compares with frozen teachers."""
+
+    needs: ClassVar[frozenset[str]] = frozenset({FROZEN})
+
+
 class PairLoss(LossTerm):
     """A loss of anchors and positives after the head."""
 
     reads: ClassVar[Reads] = reads("z", views=2)
 
     def forward(self, step: LossInputs) -> Tensor:
-        """Return a scalar."""
         return self.loss(step.views[0].z, step.views[1].z)
 
     def loss(self, left: Tensor, right: Tensor) -> Tensor:

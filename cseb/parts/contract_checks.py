@@ -94,7 +94,8 @@ def check_mask_token(name: str, shape: Shape) -> None:
 
 
 def check_masked_lm(name: str, shape: Shape) -> None:
-    """Raise BadSpec if the files of the encoder contain no masked-LM head."""
+    """Raise BadSpec if the encoder has no mask token, or its files contain no masked-LM head."""
+    check_mask_token(name, shape)
     if not shape.language:
         raise BadSpec(
             f"{name}: this encoder's files have no masked-LM head; take a method without {name}, or its full files"

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import KW_ONLY
 from typing import Literal
 
 import numpy as np
 
 from cseb.data.tokens import Tokens
 from cseb.encoder.encoder import Encoder
-from cseb.encoder.interface import Pieces, Shape
+from cseb.encoder.interface import Pieces
 from cseb.encoder.tokenizer import own_ids
 from cseb.errors import BadSpec, between
 from cseb.methods.option_types import Count, Rate
-from cseb.parts.base import BasePart
+from cseb.parts.base import EncoderPart
 from cseb.text import quantity
 from cseb.words import split_words
 
@@ -32,7 +31,7 @@ def span(units: int, ratio: float, place: float, shortest: int) -> tuple[int, in
     return start, start + length
 
 
-class Crop(BasePart):
+class Crop(EncoderPart):
     """The sentence, or a crop of it, and another crop: a random run of its words, drawn anew at every step.
 
     first: what the first view is, "whole" or "crop". least, most: fraction of the units that a crop contains, drawn
@@ -48,8 +47,6 @@ class Crop(BasePart):
     most: float = 0.7
     shortest: Count = 3
     unit: Literal["word", "token"] = "word"
-    _: KW_ONLY
-    shape: Shape
 
     def __post_init__(self) -> None:
         self.pieces = self.shape.pieces if self.unit == "word" else None

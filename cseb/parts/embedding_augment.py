@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 import torch
@@ -40,33 +40,37 @@ def positions_at(backbone: nn.Module, places: Tensor) -> Iterator[None]:
         yield
 
 
-class AtRate:
+class Plain:
+    """The encoder's ordinary rendering, and the base of renderings in which the encoder is changed meanwhile."""
+
+    def changed(self, encoder: Encoder, mask: Tensor) -> AbstractContextManager[Any]:
+        """Return the context in which sentences with this mask (B, T) are encoded."""
+        return nullcontext()
+
+    def __call__(self, encoder: Encoder, ids: Tensor, mask: Tensor, content: Tensor, anchor: Tensor) -> EncodedView:
+        with self.changed(encoder, mask):
+            view: EncodedView = encoder(ids, mask, content, anchor)
+        return view
+
+
+class AtRate(Plain):
     """Rendering with every dropout rate of the backbone at `rate`."""
 
     def __init__(self, rate: float) -> None:
         self.rate = rate
 
-    def __call__(self, encoder: Encoder, ids: Tensor, mask: Tensor, content: Tensor, anchor: Tensor) -> EncodedView:
-        """Encode B sentences."""
-        with dropout_at(encoder.backbone, self.rate):
-            view: EncodedView = encoder(ids, mask, content, anchor)
-        return view
+    def changed(self, encoder: Encoder, mask: Tensor) -> AbstractContextManager[Any]:
+        return dropout_at(encoder.backbone, self.rate)
 
 
 def cut_features(states: Tensor, mask: Tensor, rate: float) -> Tensor:
-    """Zero a fraction of the coordinates of each sentence, at all tokens. states: (B, T, D), mask: (B, T).
-
-    Source: Yan et al. 2021 (ConSERT), feature cutoff.
-    """
+    """Zero a fraction of the coordinates of each sentence, at all tokens. states: (B, T, D), mask: (B, T)."""
     order = torch.rand(len(states), states.shape[2], device=states.device).argsort(dim=1)  # (B, D)
     return states * (order >= int(rate * states.shape[2])).to(states.dtype)[:, None, :]
 
 
 def cut_tokens(states: Tensor, mask: Tensor, rate: float) -> Tensor:
-    """Zero a fraction of the real tokens of each sentence. states: (B, T, D), mask: (B, T).
-
-    Source: Yan et al. 2021 (ConSERT), token cutoff.
-    """
+    """Zero a fraction of the real tokens of each sentence. states: (B, T, D), mask: (B, T)."""
     rank = torch.rand(mask.shape, device=mask.device).masked_fill(mask == 0, 2.0).argsort(dim=1).argsort(dim=1)
     return states * (rank >= (rate * mask.sum(dim=1, keepdim=True)).long()).to(states.dtype)[:, :, None]
 
@@ -77,43 +81,30 @@ def shuffled_places(mask: Tensor) -> Tensor:
     return torch.where(mask == 1, torch.rand(mask.shape, device=mask.device), later).argsort(dim=1)
 
 
-class Plain:
-    """The encoder's ordinary rendering."""
-
-    def __call__(self, encoder: Encoder, ids: Tensor, mask: Tensor, content: Tensor, anchor: Tensor) -> EncodedView:
-        """Encode B sentences."""
-        view: EncodedView = encoder(ids, mask, content, anchor)
-        return view
-
-
-class Cutoff:
+class Cutoff(Plain):
     """Rendering with a fraction of the features or tokens zeroed behind the embedding layer."""
 
     def __init__(self, cut: Callable[[Tensor, Tensor, float], Tensor], rate: float) -> None:
         self.cut, self.rate = cut, rate
 
-    def __call__(self, encoder: Encoder, ids: Tensor, mask: Tensor, content: Tensor, anchor: Tensor) -> EncodedView:
-        """Encode B sentences."""
+    def changed(self, encoder: Encoder, mask: Tensor) -> AbstractContextManager[Any]:
         embeddings: Any = encoder.backbone.embeddings
-        with embeddings.register_forward_hook(lambda module, inputs, states: self._cut(states, mask)):
-            view: EncodedView = encoder(ids, mask, content, anchor)
-        return view
+        return embeddings.register_forward_hook(  # type: ignore[no-any-return]
+            lambda module, inputs, states: self._cut(states, mask)
+        )
 
     def _cut(self, states: Tensor, mask: Tensor) -> Tensor:
         with random_stream("views"):
             return self.cut(states, mask, self.rate)
 
 
-class PositionShuffle:
+class PositionShuffle(Plain):
     """Rendering with the positions of all tokens shuffled, special ones included."""
 
     def __init__(self, first_position: int) -> None:
         self.first = first_position
 
-    def __call__(self, encoder: Encoder, ids: Tensor, mask: Tensor, content: Tensor, anchor: Tensor) -> EncodedView:
-        """Encode B sentences."""
+    def changed(self, encoder: Encoder, mask: Tensor) -> AbstractContextManager[Any]:
         with random_stream("views"):
             places = shuffled_places(mask)
-        with positions_at(encoder.backbone, self.first + places):
-            view: EncodedView = encoder(ids, mask, content, anchor)
-        return view
+        return positions_at(encoder.backbone, self.first + places)

@@ -29,7 +29,6 @@ class Dense(nn.Module):
         self.activation = getattr(nn, activation)()
 
     def forward(self, h: Tensor) -> Tensor:
-        """Map (B, D) to (B, P)."""
         return self.activation(self.linear(h))  # type: ignore[no-any-return]
 
 
@@ -41,7 +40,6 @@ class LayerNorm(nn.Module):
         self.norm = nn.LayerNorm(width)
 
     def forward(self, h: Tensor) -> Tensor:
-        """Map (B, D) to (B, D)."""
         return self.norm(h)  # type: ignore[no-any-return]
 
 
@@ -49,7 +47,6 @@ class Normalize(nn.Module):
     """Division by the norm."""
 
     def forward(self, h: Tensor) -> Tensor:
-        """Map (B, D) to (B, D)."""
         return F.normalize(h, dim=-1)
 
 
@@ -77,7 +74,6 @@ class OwnModules(ModulePart):
         self.layers = nn.Sequential(*layers)
 
     def forward(self, h: Tensor) -> Tensor:
-        """Map (B, D) to (B, P)."""
         return self.layers(h)  # type: ignore[no-any-return]
 
     def save_modules(self, folder: Path, first: int) -> list[tuple[str, str]]:

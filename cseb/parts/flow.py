@@ -12,10 +12,9 @@ import torch
 from torch import Tensor, nn
 from torch.optim import AdamW
 
-from cseb.encoder.interface import Shape
 from cseb.errors import BadSpec
 from cseb.methods.option_types import AtLeast, Between, Count, Positive, Size
-from cseb.parts.base import ModulePart
+from cseb.parts.base import EncoderPart, ModulePart
 
 SPREAD = 1e-6  # added to deviations, so that a coordinate that never changes can be divided by its own
 DRAWN = 0.05  # deviation of new weights, as in Glow
@@ -66,7 +65,6 @@ class Coupling(nn.Module):
             weight.zero_()
 
     def forward(self, x: Tensor) -> Tensor:
-        """Map (N, D) to (N, D)."""
         kept, moved = x[:, : self.kept], x[:, self.kept :]
         added: Tensor = self.outward(self.across(self.inward(kept).relu()).relu())
         return torch.cat([kept, moved + added], dim=1)
@@ -131,7 +129,7 @@ def log_normal(x: Tensor) -> Tensor:
     return -(x.square() + math.log(2 * math.pi)).sum(dim=1) / 2
 
 
-class Flow(ModulePart):
+class Flow(EncoderPart, ModulePart):
     """Normalizing flow fitted on the subset's vectors; the encoder is unchanged and cosines are those of z.
 
     levels, depth, width: of the Glow, width being that of its couplings. steps of AdamW with batch_size vectors, all at
@@ -153,7 +151,6 @@ class Flow(ModulePart):
     held_out: Annotated[float, Between(0, 0.5)] = 0.1
     every: Count = 250
     _: KW_ONLY
-    shape: Shape
     run_seed: int
 
     def __post_init__(self) -> None:
@@ -216,7 +213,6 @@ class Flow(ModulePart):
         return total / max(len(vectors), 1)
 
     def forward(self, vectors: Tensor) -> Tensor:
-        """Map (N, D) to z (N, D)."""
         return torch.cat([self.glow(batch)[0] for batch in torch.split(vectors, AT_ONCE)])
 
 

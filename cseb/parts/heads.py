@@ -12,7 +12,7 @@ from cseb.encoder.autocast import in_full
 from cseb.encoder.interface import Shape
 from cseb.errors import BadSpec, whole
 from cseb.methods.option_types import Count, Positive
-from cseb.parts.base import ModulePart
+from cseb.parts.base import EncoderPart, ModulePart
 
 SMALLEST = 1e-7  # of an eigenvalue, relative to the largest: below it float32 is 0
 INITIAL_SPREAD = 0.02  # standard deviation of new weights, as BERT starts its own
@@ -51,25 +51,22 @@ class NoHead(ModulePart):
     keep = False
 
     def forward(self, h: Tensor) -> Tensor:
-        """Return h, (B, D)."""
         return h
 
 
-class Linear(ModulePart):
+class Linear(EncoderPart, ModulePart):
     """W h + b.
 
     Source: the projector of MSSE's code.
     """
 
     version: ClassVar[int] = 2
+    keep: bool = False  # MSSE release
 
-    # MSSE release
-    def __init__(self, keep: bool = False, *, shape: Shape) -> None:
-        self.keep = keep
-        self.dense = new_linear(shape.width)
+    def __post_init__(self) -> None:
+        self.dense = new_linear(self.shape.width)
 
     def forward(self, h: Tensor) -> Tensor:
-        """Map (B, D) to (B, D)."""
         return self.dense(h)  # type: ignore[no-any-return]
 
 
@@ -80,7 +77,6 @@ class MLP(Linear):
     """
 
     def forward(self, h: Tensor) -> Tensor:
-        """Map (B, D) to (B, D)."""
         return tanh(super().forward(h))
 
 
@@ -91,7 +87,6 @@ class LayersHead(ModulePart):
     layers: nn.Sequential
 
     def forward(self, h: Tensor) -> Tensor:
-        """Map (B, D) to (B, P)."""
         return self.layers(h)  # type: ignore[no-any-return]
 
 
@@ -99,7 +94,6 @@ class BatchNorm(nn.BatchNorm1d):
     """Batch normalisation; a batch of one row uses the running statistics."""
 
     def forward(self, x: Tensor) -> Tensor:
-        """Map (B, P) to (B, P)."""
         if self.training and len(x) == 1:
             return F.batch_norm(x, self.running_mean, self.running_var, self.weight, self.bias, eps=self.eps)
         return super().forward(x)
@@ -172,7 +166,7 @@ def whiten_groups(h: Tensor, order: Tensor, groups: int, epsilon: float) -> Tens
     return white[:, order.argsort()]
 
 
-class GroupWhiten(ModulePart):
+class GroupWhiten(EncoderPart, ModulePart):
     """Whitening over the batch in random groups of features, then tanh(W h + b); in training only.
 
     groups: how many, drawn anew at every call. epsilon: added to variances. In float32 or better. Source: Zhuo et al.
@@ -181,16 +175,15 @@ class GroupWhiten(ModulePart):
 
     version: ClassVar[int] = 3
     keep = False
+    groups: Count = 128  # WhitenedCSE; epsilon is ours
+    epsilon: Positive = 1e-5
 
-    # WhitenedCSE; epsilon is ours
-    def __init__(self, groups: Count = 128, epsilon: Positive = 1e-5, *, shape: Shape) -> None:
-        self.groups, self.epsilon = groups, epsilon
-        if shape.width % groups:
-            raise BadSpec(f"group_whiten: {groups} groups of {shape.width} features; take a divisor of {shape.width}")
-        self.dense = new_linear(shape.width)
+    def __post_init__(self) -> None:
+        if (width := self.shape.width) % self.groups:
+            raise BadSpec(f"group_whiten: {self.groups} groups of {width} features; take a divisor of {width}")
+        self.dense = new_linear(width)
 
     def forward(self, h: Tensor) -> Tensor:
-        """Map (B, D) to (B, D)."""
         order = torch.randperm(h.shape[1], device=h.device)
         return tanh(self.dense(whiten_groups(h, order, self.groups, self.epsilon)))
 
@@ -213,7 +206,6 @@ class ReLUMLP(ModulePart):
         )
 
     def forward(self, h: Tensor) -> Tensor:
-        """Map (B, D) to (B, P)."""
         return F.normalize(self.layers(h), dim=-1)
 
 
@@ -247,6 +239,5 @@ class Project(ModulePart):
         self.dense, self.activation = new_linear(shape.width, width), activation
 
     def forward(self, h: Tensor) -> Tensor:
-        """Map (B, D) to (B, width)."""
         projected: Tensor = self.dense(h)
         return tanh(projected) if self.activation == "tanh" else projected

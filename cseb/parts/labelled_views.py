@@ -22,7 +22,6 @@ class Triples(BasePart):
     views = 3
 
     def __call__(self, sentences: Sequence[str]) -> tuple[Sequence[str], ...]:
-        """Return N anchors, N positives and N hard negatives."""
         return tuple(columns(sentences, (3,), "triples (anchor TAB positive TAB hard negative)"))
 
 
@@ -50,7 +49,6 @@ class Pairs(BasePart):
     views = 2
 
     def __call__(self, sentences: Sequence[str]) -> tuple[Sequence[str], ...]:
-        """Return N anchors and N positives."""
         return tuple(columns(sentences, (2, 3), "pairs (anchor TAB positive)"))
 
 

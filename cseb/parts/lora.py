@@ -11,10 +11,10 @@ from torch import Tensor, nn
 from torch.nn.utils import parametrize
 
 from cseb.encoder.encoder import Encoder
-from cseb.encoder.interface import LAYERS, Shape
+from cseb.encoder.interface import LAYERS
 from cseb.errors import BadSpec, did_you_mean
 from cseb.methods.option_types import Count, Positive
-from cseb.parts.base import BasePart
+from cseb.parts.base import EncoderPart
 from cseb.parts.tuning import layers_of, meta_backbone
 
 # The maps to queries and to values, as families call them.
@@ -36,7 +36,6 @@ class LowRank(nn.Module):
         nn.init.kaiming_uniform_(self.down, a=math.sqrt(5))
 
     def forward(self, weight: Tensor) -> Tensor:
-        """Map (O, I) to (O, I)."""
         return weight + self.scale * (self.up @ self.down)
 
 
@@ -47,7 +46,7 @@ def linear_layers(backbone: nn.Module, layers: int) -> Iterator[tuple[str, nn.Li
             yield name.rpartition(".")[2], module
 
 
-class LoRA(BasePart):
+class LoRA(EncoderPart):
     """Low-rank updates of some linear layers are trained, all other weights are frozen.
 
     rank: of each change. alpha: alpha / rank times the change is added. targets: "qv", the maps to queries and values,
@@ -59,16 +58,13 @@ class LoRA(BasePart):
 
     needs: ClassVar[frozenset[str]] = frozenset({LAYERS})
     adds_weights = True
+    rank: Count = 8
+    alpha: Positive = 16.0
+    targets: Literal["qv", "all"] | tuple[str, ...] = "qv"
 
-    def __init__(
-        self,
-        rank: Count = 8,
-        alpha: Positive = 16.0,
-        targets: Literal["qv", "all"] | tuple[str, ...] = "qv",
-        *,
-        shape: Shape,
-    ) -> None:
-        self.rank, self.scale, self.layers, self.targets = rank, alpha / rank, shape.layers, targets
+    def __post_init__(self) -> None:
+        shape, targets = self.shape, self.targets
+        self.scale, self.layers = self.alpha / self.rank, shape.layers
         if (backbone := meta_backbone(shape.folder)) is None:
             return
         names = tuple(dict.fromkeys(name for name, _ in linear_layers(backbone, shape.layers)))

@@ -61,7 +61,6 @@ class Matryoshka(BasePart):
         self.full = shape.width
 
     def check(self, terms: Sequence[Term], head: Any) -> None:
-        """Raise BadSpec, see the class."""
         if not any(map(reads_vectors_only, terms)):
             raise BadSpec("matryoshka: no term of this method depends on vectors alone; take -matryoshka")
         if type(head).__name__ != "NoHead" and not head.keep:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY
 
 import numpy as np
 import numpy.typing as npt
 import torch
 import torch.nn.functional as F
 
-from cseb.encoder.interface import Rows, Shape
+from cseb.encoder.interface import Rows
 from cseb.errors import BadSpec
 from cseb.methods.option_types import Rate, Size
-from cseb.parts.base import BasePart
+from cseb.parts.base import EncoderPart
 from cseb.parts.contract_checks import check_dropout
 from cseb.parts.labelled_views import Pairs
 
@@ -54,7 +53,7 @@ def mined_rows(anchors: Vectors, positives: Vectors, margin: float, skip: int) -
     return torch.cat(rows).numpy()
 
 
-class MinedNegatives(BasePart):
+class MinedNegatives(EncoderPart):
     """The sentence twice, and a hard negative: a similar sentence of the subset, by the encoder as loaded.
 
     margin: fraction of the positive's cosine, here 1, by which a negative's cosine is lower at least; closer sentences
@@ -65,8 +64,6 @@ class MinedNegatives(BasePart):
     views = 3
     margin: Rate = 0.05  # NV-Retriever: at most 95 % of the positive's score
     skip: Size = 0
-    _: KW_ONLY
-    shape: Shape
 
     def __post_init__(self) -> None:
         check_dropout("mined_negatives", self.shape)

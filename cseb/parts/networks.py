@@ -26,7 +26,6 @@ class SecondEncoder(BasePart):
     needs: ClassVar[frozenset[str]] = frozenset()
 
     def __call__(self, encoder: Encoder) -> Encoder:
-        """Return the copy."""
         return encoder.sibling()
 
 
@@ -53,7 +52,6 @@ class PeerEncoder(BasePart):
         self.attention_mask = attention_mask
 
     def __call__(self, encoder: Encoder) -> Encoder:
-        """Return the copy."""
         peer = encoder.peer(self.pooler)
         if not self.attention_mask:
             peer.backbone.register_forward_pre_hook(_attend_everywhere, with_kwargs=True)

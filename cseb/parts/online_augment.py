@@ -42,7 +42,18 @@ def draw_places(length: int, rate: float, rng: np.random.Generator) -> npt.NDArr
     return places
 
 
-class Shuffle(Twice):
+class EditedTokens(Twice):
+    """Base of a sentence and its tokens as `edited` changes them; the prompt and special tokens stay."""
+
+    def redraw(self, encoder: Encoder, texts: Sequence[str], longest: int, rng: np.random.Generator) -> Tokens:
+        return edit_tokens(encoder.tokenise(texts, longest), lambda own: self.edited(own, rng), longest)
+
+    def edited(self, own: Ids, rng: np.random.Generator) -> Ids:
+        """Return the tokens (n,) in place of a sentence's own tokens (m,)."""
+        raise NotImplementedError
+
+
+class Shuffle(EditedTokens):
     """The sentence, and its tokens in random order.
 
     Source: MSSE, figure 8 (the view "shuffle").
@@ -50,12 +61,11 @@ class Shuffle(Twice):
 
     needs: ClassVar[frozenset[str]] = frozenset({CONTEXT})  # else both views have the same mean
 
-    def redraw(self, encoder: Encoder, texts: Sequence[str], longest: int, rng: np.random.Generator) -> Tokens:
-        """Return the tokens of B texts, shuffled within each sentence."""
-        return edit_tokens(encoder.tokenise(texts, longest), rng.permutation, longest)
+    def edited(self, own: Ids, rng: np.random.Generator) -> Ids:
+        return rng.permutation(own)
 
 
-class Delete(Twice):
+class Delete(EditedTokens):
     """The sentence, and the sentence without a fraction of its tokens; at least one token stays.
 
     Source: MSSE, figure 8 (the view "delete"); rate from the authors' code of PCL (Wu et al. 2022).
@@ -63,17 +73,12 @@ class Delete(Twice):
 
     rate: Rate = 0.2  # PCL release; MSSE, figure 8, gives no rate
 
-    def redraw(self, encoder: Encoder, texts: Sequence[str], longest: int, rng: np.random.Generator) -> Tokens:
-        """Return the tokens of B texts, some deleted."""
-
-        def shortened(own: Ids) -> Ids:
-            left = own[~draw_places(len(own), self.rate, rng)]
-            return left if len(left) else own[:1]
-
-        return edit_tokens(encoder.tokenise(texts, longest), shortened, longest)
+    def edited(self, own: Ids, rng: np.random.Generator) -> Ids:
+        left = own[~draw_places(len(own), self.rate, rng)]
+        return left if len(left) else own[:1]
 
 
-class Repeat(Twice):
+class Repeat(EditedTokens):
     """The sentence, and the sentence with a fraction of its tokens repeated, cut to the same length limit.
 
     Source: MSSE, figure 8 (the view "repeat"); rate from the authors' code of PCL (Wu et al. 2022).
@@ -81,13 +86,8 @@ class Repeat(Twice):
 
     rate: Rate = 0.2
 
-    def redraw(self, encoder: Encoder, texts: Sequence[str], longest: int, rng: np.random.Generator) -> Tokens:
-        """Return the tokens of B texts, some repeated in place."""
-
-        def lengthened(own: Ids) -> Ids:
-            return np.repeat(own, 1 + draw_places(len(own), self.rate, rng))
-
-        return edit_tokens(encoder.tokenise(texts, longest), lengthened, longest)
+    def edited(self, own: Ids, rng: np.random.Generator) -> Ids:
+        return np.repeat(own, 1 + draw_places(len(own), self.rate, rng))
 
 
 class CharSpanMask(Twice):
@@ -117,7 +117,6 @@ class CharSpanMask(Twice):
         check_mask_token("char_span_mask", shape)
 
     def redraw(self, encoder: Encoder, texts: Sequence[str], longest: int, rng: np.random.Generator) -> Tokens:
-        """Return the tokens of B texts with a span of each hidden."""
         places = [self.place(text, rng) for text in texts]
         if not self.in_place:
             mask = f" {encoder.tokenizer.mask_token} "
@@ -152,7 +151,7 @@ def concatenated(tokens: Sequence[Tokens]) -> Tokens:
     return replace(tokens[0], flat=np.concatenate([batch.flat for batch in tokens]), starts=starts)
 
 
-class SubwordRepeat(Twice):
+class SubwordRepeat(EditedTokens):
     """The sentence, and the sentence with some word pieces repeated, which may exceed the cut.
 
     With n pieces, special ones included, a number below min(10, int(rate n)) is drawn and as many pieces repeated;
@@ -165,14 +164,13 @@ class SubwordRepeat(Twice):
     when: Literal["step", "once"] = "step"
 
     def redraw(self, encoder: Encoder, texts: Sequence[str], longest: int, rng: np.random.Generator) -> Tokens:
-        """Return the tokens of B texts, some repeated in place."""
+        tokens = encoder.tokenise(texts, longest)
+        return edit_tokens(tokens, lambda own: self.edited(own, rng), encoder.limit())
 
-        def repeated(own: Ids) -> Ids:
-            drawn = rng if self.when == "step" else np.random.default_rng(own.tolist())
-            places = drawn.permutation(len(own))[: self.count(len(own), drawn)]
-            return np.repeat(own, 1 + np.isin(np.arange(len(own)), places))
-
-        return edit_tokens(encoder.tokenise(texts, longest), repeated, encoder.limit())
+    def edited(self, own: Ids, rng: np.random.Generator) -> Ids:
+        drawn = rng if self.when == "step" else np.random.default_rng(own.tolist())
+        places = drawn.permutation(len(own))[: self.count(len(own), drawn)]
+        return np.repeat(own, 1 + np.isin(np.arange(len(own)), places))
 
     def count(self, own: int, rng: np.random.Generator) -> int:
         """Return how many of a sentence's `own` pieces are repeated."""
@@ -199,6 +197,7 @@ def repeat(own: Ids, rate: float, room: int, rng: np.random.Generator) -> Ids:
 
 
 TokenEdit = Literal["shuffle", "reverse", "delete", "repeat"]
+EACH: tuple[TokenEdit, ...] = ("shuffle", "reverse", "delete", "repeat")
 EDITS: dict[TokenEdit, Callable[[Ids, float, int, np.random.Generator], Ids]] = {
     "shuffle": lambda own, rate, room, rng: rng.permutation(own),
     "reverse": lambda own, rate, room, rng: own[::-1],
@@ -211,7 +210,6 @@ class EditedTwice(Twice):
     """The sentence twice, and edits of it, which `redraw` makes."""
 
     def __call__(self, sentences: Sequence[str]) -> tuple[Sequence[str], ...]:
-        """Return the list of N sentences three times."""
         return sentences, sentences, sentences
 
 
@@ -223,26 +221,9 @@ class TokenEdits(EditedTwice):
     """
 
     # PCL release
-    def __init__(
-        self,
-        edits: tuple[TokenEdit, ...] = (
-            "shuffle",
-            "reverse",
-            "delete",
-            "repeat",
-            "shuffle",
-            "reverse",
-            "delete",
-            "repeat",
-        ),
-        rate: Rate = 0.2,
-        *,
-        shape: Shape,
-    ) -> None:
+    def __init__(self, edits: tuple[TokenEdit, ...] = EACH * 2, rate: Rate = 0.2, *, shape: Shape) -> None:
         if not edits:
-            raise BadSpec(
-                f"token_edits: edits is {edits!r}; write some of {', '.join(EDITS)}, such as (shuffle,delete)"
-            )
+            raise BadSpec(f"token_edits: edits is (); write some of {', '.join(EDITS)}, such as (shuffle,delete)")
         self.kinds, self.edits, self.rate = edits, len(edits), rate
         check_dropout("token_edits", shape)
 

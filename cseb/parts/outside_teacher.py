@@ -40,11 +40,10 @@ class OutsideTeacher(BasePart):
     """The frozen teacher is an external encoder; nothing is trained first.
 
     encoder: a folder, a hub name, `st:FOLDER`, `glove:FILE`, or a file of sentence vectors (.npz). pooler: of a folder
-    that names none.
-    width: "student" brings its vectors to the width of the encoder that is trained, by their main directions within
-    the subset or by zeros, "own" leaves them as they are. They are computed once for each subset and kept in the
-    user's cache. The teacher reads sentences as the corpus has them, whatever is drawn from them at a step. Source:
-    Reimers & Gurevych 2020; the fit on the subset's own vectors is ours; the authors take 40,000 other texts.
+    that names none. width: "student" brings its vectors to the width of the encoder that is trained, by their main
+    directions within the subset or by zeros, "own" leaves them as they are. They are computed once for each subset and
+    kept in the user's cache. The teacher reads sentences as the corpus has them, whatever is drawn from them at a step.
+    Source: Reimers & Gurevych 2020; the fit on the subset's own vectors is ours; the authors take 40,000 other texts.
     Raises: BadSpec without a name.
     """
 
@@ -62,7 +61,6 @@ class OutsideTeacher(BasePart):
         self.encoder, self.pooler, self.own_width, self.width = encoder, pooler, width == "own", shape.width
 
     def methods(self, method: Method) -> tuple[Method, ...]:
-        """Return none: nothing is trained."""
         return ()
 
     def targets(self, embed: Embed, views: Sequence[Sequence[Text]]) -> list[Tensor]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
 import torch
@@ -13,8 +12,8 @@ from cseb.encoder.interface import ATTENTIONS, LAYERS, EncodedView, Pieces, Shap
 from cseb.errors import BadData, BadSpec
 from cseb.methods.option_types import AtLeast, Count
 from cseb.parts import Term
-from cseb.parts.base import BasePart, ModulePart
-from cseb.parts.heads import start_as_bert
+from cseb.parts.base import BasePart, EncoderPart, ModulePart
+from cseb.parts.heads import new_linear
 from cseb.parts.views import read_columns
 
 Triple = tuple[Sequence[str], Sequence[str], Sequence[str]]
@@ -101,10 +100,9 @@ class Halves(BasePart):
 
     side: which view is composed of the parts: "positive", "anchor" or "both" (two independent passes over the parts).
     extra: further training items from clauses that rules for English find: "none", "adjacent", "overlapping" or
-    "subsuming". The full
-    sentence is cut, so the parts together may be longer than what the anchor keeps. A sentence of fewer than k words
-    is each of its parts: a dropout positive.
-    Source: Chanchani & Huang, ACL 2023, tables 1 to 5. Raises: BadSpec if no sentence has k words.
+    "subsuming". The full sentence is cut, so the parts together may be longer than what the anchor keeps. A sentence of
+    fewer than k words is each of its parts: a dropout positive. Source: Chanchani & Huang, ACL 2023, tables 1 to 5.
+    Raises: BadSpec if no sentence has k words.
     """
 
     english: ClassVar[Mapping[str, tuple[str, ...]] | None] = {"extra": ("adjacent", "overlapping", "subsuming")}
@@ -148,10 +146,8 @@ class Halves(BasePart):
 
 def read_units(file: str) -> dict[str, list[str]]:
     """Read discourse units by sentence, from UTF-8 lines "sentence TAB unit TAB unit ...". Raises: BadSpec, BadData."""
-    if not isinstance(file, str) or not file:
-        raise BadSpec('unit_halves: file is missing; write unit_halves(file="units.tsv"), lines sentence TAB unit ...')
     units_by_sentence = {}
-    for number, (sentence, *units) in read_columns(Path(file), "unit_halves"):
+    for number, (sentence, *units) in read_columns(file, "unit_halves", "sentence TAB unit ..."):
         if not (units and all(units)):
             raise BadData(f"unit_halves: {file} line {number} has no units, or an empty one; write sentence TAB unit")
         units_by_sentence[sentence] = units
@@ -192,13 +188,11 @@ AGGREGATES: dict[Aggregate, Callable[[Sequence[Tensor]], Tensor]] = {
     "concat_project": lambda parts: torch.cat(list(parts), dim=-1),
     "concat_diff_project": lambda parts: torch.cat([*parts, (parts[0] - parts[1]).abs()], dim=-1),
 }
-TIMES: dict[Aggregate, int] = {
-    "concat_project": 2,
-    "concat_diff_project": 3,
-}  # widths of the vector that a new layer maps to one
+# How many widths a vector has that a new layer maps to one.
+TIMES: dict[Aggregate, int] = {"concat_project": 2, "concat_diff_project": 3}
 
 
-class Compose(ModulePart):
+class Compose(EncoderPart, ModulePart):
     """Compose runs of parts into one view each, and pass only the first coordinates to the terms.
 
     aggregate: how parts become one vector. before_head: the head sees the composed vector (authors' code, figure 1);
@@ -208,42 +202,36 @@ class Compose(ModulePart):
     """
 
     version: ClassVar[int] = 2
+    aggregate: Aggregate = "avg"
+    before_head: bool = True
+    first: Count | None = None  # CompCSE's tables 2 to 5 use all coordinates
 
-    # CompCSE's tables 2 to 5 use all coordinates
-    def __init__(
-        self, aggregate: Aggregate = "avg", before_head: bool = True, first: Count | None = None, *, shape: Shape
-    ) -> None:
-        self.aggregate = aggregate
-        self.before_head = before_head
-        self.width = shape.width
-        self.first = shape.width if first is None else first
-        if self.first > shape.width:
-            raise BadSpec(f"compose: first is {first}; this encoder's vectors have {shape.width} coordinates")
-        if aggregate == "first_last" and self.first < shape.width:
+    def __post_init__(self) -> None:
+        width, first = self.shape.width, self.first
+        if first is not None and first > width:
+            raise BadSpec(f"compose: first is {first}; this encoder's vectors have {width} coordinates")
+        if self.aggregate == "first_last" and first is not None and first < width:
             raise BadSpec(f"compose: first_last fills coordinates by part and first={first} cuts them; take first=none")
         self.project: nn.Module = nn.Identity()
-        if aggregate in TIMES:
-            self.project = nn.Linear(TIMES[aggregate] * shape.width, shape.width)
-            start_as_bert(self.project)
+        if self.aggregate in TIMES:
+            self.project = new_linear(TIMES[self.aggregate] * width, width)
 
     def check(self, groups: Sequence[int], terms: Sequence[Term], queue: bool) -> None:
-        """Raise BadSpec if views, terms or queue are incompatible with composition."""
         if not groups:
             raise BadSpec("compose: the views are whole sentences, there is nothing to compose; add +halves")
         k = max(groups)
         if self.aggregate in TIMES and k != 2:
             raise BadSpec(f"compose: {self.aggregate} takes two parts, halves gives {k}; take k=2 or another aggregate")
-        if self.aggregate == "first_last" and self.width % k:
-            raise BadSpec(f"compose: first_last needs a width that {k} parts divide; this encoder's is {self.width}")
+        if self.aggregate == "first_last" and (width := self.shape.width) % k:
+            raise BadSpec(f"compose: first_last needs a width that {k} parts divide; this encoder's is {width}")
         if any(term.needs & {ATTENTIONS, LAYERS} for term in terms):
             raise BadSpec("compose: a composed view has no tokens, and a term of this method needs them; remove it")
-        if queue and (groups[0] > 1 or self.first < self.width):
+        if queue and (groups[0] > 1 or (self.first or self.shape.width) < self.shape.width):
             raise BadSpec("compose: a queue has whole sentences, all coordinates; take side=positive and first=none")
 
     def forward(
         self, views: Sequence[EncodedView], groups: Sequence[int], head: Callable[[Tensor], Tensor]
     ) -> list[EncodedView]:
-        """Return len(groups) views from sum(groups) encoded renderings."""
         remaining = iter(views)
         runs = [[next(remaining) for _ in range(size)] for size in groups]
         return [self._narrow(run[0] if len(run) == 1 else self._composed(run, head)) for run in runs]

@@ -42,7 +42,6 @@ class CLS(PoolerPart):
     needs: ClassVar[frozenset[str]] = frozenset({BOTH_SIDES})
 
     def forward(self, states: States) -> Tensor:
-        """Return (B, D)."""
         return states.layers[-1][:, 0]
 
 
@@ -59,7 +58,6 @@ class CLSPooler(PoolerPart):
             raise BadSpec("cls_pooler: this encoder has no pre-trained pooler; take cls or mean")
 
     def forward(self, states: States) -> Tensor:
-        """Return (B, D)."""
         assert states.pooled is not None
         return states.pooled
 
@@ -71,7 +69,6 @@ class Mean(PoolerPart):
     """
 
     def forward(self, states: States) -> Tensor:
-        """Return (B, D)."""
         return masked_mean(states.layers[-1], states.mask)
 
 
@@ -94,7 +91,6 @@ class PaddedMean(PoolerPart):
         return self.in_training if self.training else self.at_test
 
     def forward(self, states: States) -> Tensor:
-        """Return (B, D)."""
         reach = states.mask.sum(dim=1, keepdim=True).clamp(min=self.pad_to)  # (B, 1)
         counted = torch.arange(states.mask.shape[1], device=reach.device) < reach  # (B, T)
         return masked_mean(states.layers[-1], counted)
@@ -111,7 +107,6 @@ class FirstLast(PoolerPart):
     first: Literal[0, 1] = 1  # SimCSE's evaluation since its fix of 2021; 0 is the embedding layer
 
     def forward(self, states: States) -> Tensor:
-        """Return (B, D)."""
         return masked_mean((states.layers[self.first] + states.layers[-1]) / 2, states.mask)
 
 
@@ -124,7 +119,6 @@ class Last2(PoolerPart):
     needs: ClassVar[frozenset[str]] = frozenset({LAYERS})
 
     def forward(self, states: States) -> Tensor:
-        """Return (B, D)."""
         return masked_mean((states.layers[-2] + states.layers[-1]) / 2, states.mask)
 
 
@@ -144,7 +138,6 @@ class MeanLast(PoolerPart):
             raise BadSpec(f"mean_last: {max(training, test)} layers of {shape.layers}; take no more than there are")
 
     def forward(self, states: States) -> Tensor:
-        """Return (B, D)."""
         last = states.layers[-(self.in_training if self.training else self.at_test) :]
         return masked_mean(torch.stack(list(last)).mean(dim=0), states.mask)
 
@@ -174,7 +167,6 @@ class CNNMean(PoolerPart):
         return torch.cat(convolved, dim=1).mT * real
 
     def forward(self, states: States) -> Tensor:
-        """Return (B, D)."""
         return masked_mean(self.local(states.layers[-1], states.mask), states.mask)
 
 
@@ -192,7 +184,6 @@ class MaskPrompt(PoolerPart):
         self.template = check_template(template, "mask_prompt: template", shape)
 
     def forward(self, states: States) -> Tensor:
-        """Return (B, D)."""
         return state_at(states.layers[-1], states.anchor)
 
 
@@ -206,7 +197,6 @@ class Last(PoolerPart):
     needs: ClassVar[frozenset[str]] = frozenset({CONTEXT})
 
     def forward(self, states: States) -> Tensor:
-        """Return (B, D)."""
         mask = states.mask
         places = (torch.arange(mask.shape[1], device=mask.device) * mask).argmax(dim=1)  # (B,)
         return state_at(states.layers[-1], places).masked_fill(mask.sum(dim=1, keepdim=True) == 0, 0.0)
@@ -221,7 +211,6 @@ class WeightedMean(PoolerPart):
     needs: ClassVar[frozenset[str]] = frozenset({CONTEXT})
 
     def forward(self, states: States) -> Tensor:
-        """Return (B, D)."""
         return masked_mean(states.layers[-1], states.mask * states.mask.cumsum(dim=1))
 
 
@@ -246,7 +235,6 @@ class EndPrompt(PoolerPart):
         self.template = template
 
     def forward(self, states: States) -> Tensor:
-        """Return (B, D)."""
         return state_at(states.layers[-1], states.anchor)
 
 
@@ -274,7 +262,6 @@ class SIF(PoolerPart):
         self.weights.copy_(self.a / (self.a + frequency))
 
     def forward(self, states: States) -> Tensor:
-        """Return (B, D)."""
         assert states.ids is not None
         last = states.layers[-1]
         return masked_mean(last * self.weights[states.ids].unsqueeze(-1).to(last.dtype), states.mask)

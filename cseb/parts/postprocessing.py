@@ -36,7 +36,19 @@ def whitening(vectors: Tensor, kept: int, shrink: float) -> tuple[Tensor, Tensor
     return mean, directions * values.rsqrt()
 
 
-class Whiten(ModulePart):
+class FittedPost(ModulePart):
+    """Base of maps fitted to the subset's vectors; a saved one brings the sizes of its buffers along."""
+
+    requires: ClassVar[str] = "a fit afterwards"
+
+    def _load_from_state_dict(self, state_dict: Mapping[str, Any], prefix: str, *rest: Any) -> None:
+        for name, buffer in list(self.named_buffers(recurse=False)):
+            if (saved := state_dict.get(f"{prefix}{name}")) is not None:
+                setattr(self, name, buffer.new_empty(saved.shape))
+        super()._load_from_state_dict(state_dict, prefix, *rest)
+
+
+class Whiten(FittedPost):
     """Whitening: centred vectors, every direction divided by its standard deviation, of length 1.
 
     dimensions: how many of the largest directions are kept. shrink: see `whitening`; above 0, more directions than the
@@ -44,12 +56,9 @@ class Whiten(ModulePart):
     dimensions than the encoder has.
     """
 
-    requires: ClassVar[str] = "a fit afterwards"
-
     # BERT-whitening release, its demo
     def __init__(self, dimensions: Count = 256, shrink: Rate = 0.0, *, shape: Shape) -> None:
-        self.dimensions = dimensions
-        self.shrink = shrink
+        self.dimensions, self.shrink = dimensions, shrink
         if dimensions > shape.width:
             raise BadSpec(f"whiten: dimensions is {dimensions}, this encoder has {shape.width}; take no more than that")
         self.mean: Tensor
@@ -66,13 +75,11 @@ class Whiten(ModulePart):
             )
 
     def fit(self, vectors: Tensor) -> None:
-        """Learn mean and directions from the subset's vectors (N, D). Raises: BadSpec, see fits."""
         self.fits(len(vectors))
         for buffer, value in zip((self.mean, self.map), whitening(vectors, self.dimensions, self.shrink), strict=True):
             buffer.copy_(value)
 
     def forward(self, vectors: Tensor) -> Tensor:
-        """Map (N, D) to (N, dimensions)."""
         return F.normalize((vectors - self.mean) @ self.map, dim=-1, eps=SHORTEST)
 
 
@@ -83,7 +90,7 @@ def average_ranks(values: Tensor) -> Tensor:
     return (below + not_above - 1).to(values.dtype) / 2
 
 
-class RankMix(ModulePart):
+class RankMix(FittedPost):
     """Weighted sum of cosine and rank correlation, as the inner product of extended vectors.
 
     The second one is Spearman's, of the cosines to the sentences of the subset: the inner product of centred ranks of
@@ -91,8 +98,6 @@ class RankMix(ModulePart):
     other tasks than rated pairs see them too. cosine: weight of the first summand, the second has what is left of 1.
     corpus: how many sentences of the subset at most are ranked. Source: Seonwoo et al. 2023 (RankEncoder), eq. 7.
     """
-
-    requires: ClassVar[str] = "a fit afterwards"
 
     # RankEncoder, eq. 7; corpus of the authors' scripts
     def __init__(self, cosine: Rate = 0.9, corpus: Annotated[int, AtLeast(2)] = 10_000, *, shape: Shape) -> None:
@@ -120,18 +125,9 @@ class RankMix(ModulePart):
             extended[rows] = torch.cat([math.sqrt(self.cosine) * plain, math.sqrt(1 - self.cosine) * ranks], dim=-1)
         return extended
 
-    def _load_from_state_dict(self, state_dict: Mapping[str, Any], prefix: str, *rest: Any) -> None:
-        """Resize the buffer to the saved number of sentences first."""
-        if (saved := state_dict.get(f"{prefix}corpus")) is not None:
-            self.corpus = self.corpus.new_empty(saved.shape)
-        super()._load_from_state_dict(state_dict, prefix, *rest)
-
 
 def main_directions(vectors: Tensor, count: int, centre: bool) -> tuple[Tensor, Tensor]:
-    """Return the mean (D,), zeros unless `centre`, and the main directions (D, count) of vectors (N, D) minus the mean.
-
-    Source: Arora, Liang & Ma 2017 (SIF), authors' code: not centred; Mu & Viswanath 2018 (all-but-the-top): centred.
-    """
+    """Return the mean (D,), 0 unless `centre`, and the main directions (D, count) of vectors (N, D) minus that."""
     vectors = vectors.double()
     mean = vectors.mean(dim=0) if centre else vectors.new_zeros(vectors.shape[1])
     centred = vectors - mean
@@ -139,7 +135,7 @@ def main_directions(vectors: Tensor, count: int, centre: bool) -> tuple[Tensor, 
     return mean, directions.flip(1)[:, :count]
 
 
-class RemoveComponents(ModulePart):
+class RemoveComponents(FittedPost):
     """Remove the main directions of the subset's vectors from every vector.
 
     count: how many directions; "hundredth" is one for every 100 coordinates, and at least one. centre: the subset's
@@ -148,8 +144,6 @@ class RemoveComponents(ModulePart):
     about a hundredth, of vectors of words. Here all is fitted on vectors of the training sentences. Raises: BadSpec if
     nothing would be left of a vector.
     """
-
-    requires: ClassVar[str] = "a fit afterwards"
 
     # SIF
     def __init__(self, count: Count | Literal["hundredth"] = 1, centre: bool = False, *, shape: Shape) -> None:
@@ -171,19 +165,10 @@ class RemoveComponents(ModulePart):
             )
 
     def fit(self, vectors: Tensor) -> None:
-        """Learn mean and directions from the subset's vectors (N, D). Raises: BadSpec, see fits."""
         self.fits(len(vectors))
         mean, directions = main_directions(vectors, self.count, self.centre)
         self.mean, self.directions = mean.to(self.mean), directions.to(self.directions)
 
     def forward(self, vectors: Tensor) -> Tensor:
-        """Map (N, D) to (N, D)."""
         centred = vectors - self.mean
         return centred - centred @ self.directions @ self.directions.T
-
-    def _load_from_state_dict(self, state_dict: Mapping[str, Any], prefix: str, *rest: Any) -> None:
-        """Resize the buffers first: a head kept at test may change the width of the vectors."""
-        for name in ("mean", "directions"):
-            if (saved := state_dict.get(f"{prefix}{name}")) is not None:
-                setattr(self, name, getattr(self, name).new_empty(saved.shape))
-        super()._load_from_state_dict(state_dict, prefix, *rest)

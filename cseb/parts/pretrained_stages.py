@@ -47,7 +47,6 @@ class EntropyModels(BasePart):
         self.until = EarlyStopping(self.every, self.patience, self.held_out)
 
     def methods(self, method: Method) -> tuple[Method, ...]:
-        """Return one resolved method for every phi."""
         own = tuple(term for term in method.terms if FROZEN not in SLOTS["terms"][term.name].needs)
         options = {"temperature": self.temperature, "all_columns": self.all_columns}
         return tuple(
@@ -77,7 +76,6 @@ class Teacher(BasePart):
     with_head: bool = False
 
     def methods(self, method: Method) -> tuple[Method, ...]:
-        """Return the one resolved method."""
         contrast = part("infonce", temperature=self.temperature, negatives="batch", form="released", hard_weight=1.0)
         recipe = shortened(method, self.steps)
         return (replace(method, stages=None, post=None, terms=(contrast,), recipe=recipe),)

@@ -44,16 +44,12 @@ def negate(sentence: str) -> str:
 
 
 class Denoised:
-    """Rendering that subtracts the vector of the prompt alone, at the same token positions.
-
-    Source: Jiang et al. 2022 (PromptBERT), template denoising.
-    """
+    """Rendering that subtracts the vector of the prompt alone, at the same token positions."""
 
     def __init__(self, first_position: int) -> None:
         self.first = first_position
 
     def __call__(self, encoder: Encoder, ids: Tensor, mask: Tensor, content: Tensor, anchor: Tensor) -> EncodedView:
-        """Encode B sentences."""
         view: EncodedView = encoder(ids, mask, content, anchor)
         h = view.h - self.prompts(encoder, ids, mask, content, anchor)
         return EncodedView(h, encoder.project(h), ids, mask, content, view.layers, view.attentions)

@@ -62,7 +62,6 @@ class PseudoTokens(PoolerPart):
         self.attention = Attention(shape.width, shape.heads, shape.dropout)
 
     def forward(self, states: States) -> Tensor:
-        """Return (B, D)."""
         last = states.layers[-1]
         first = last[:, :1]  # (B, 1, D)
         if not (self.training or self.at_test):

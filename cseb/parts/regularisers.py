@@ -8,10 +8,9 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
-from cseb.encoder.interface import Shape
 from cseb.encoder.random_streams import random_stream
 from cseb.methods.option_types import DropoutRate
-from cseb.parts.base import BasePart
+from cseb.parts.base import EncoderPart
 from cseb.parts.contract_checks import check_attention
 
 
@@ -33,36 +32,38 @@ def surviving_heads(batch: int, heads: int, rate: float, device: torch.device) -
     return kept
 
 
-class AttentionDropout(BasePart):
+class AttentionNoise(EncoderPart):
+    """Base of noise in self-attention modules, which must be open to it. name: of the part."""
+
+    name: ClassVar[str]
+    rate: DropoutRate = 0.1  # RCL, table 1
+
+    def __post_init__(self) -> None:
+        check_attention(self.name, self.shape)
+
+
+class AttentionDropout(AttentionNoise):
     """Another dropout rate for attention probabilities; other dropout is unchanged.
 
     Source: Tan et al. 2022, table 1 ("attention dropout").
     """
 
-    # RCL, table 1
-    def __init__(self, rate: DropoutRate = 0.1, *, shape: Shape) -> None:
-        self.rate = rate
-        check_attention("attention_dropout", shape)
+    name = "attention_dropout"
 
     def attach(self, attentions: Sequence[nn.Module]) -> None:
-        """Set the rate of every self-attention module."""
         for attention in attentions:
             dropout: Any = attention.dropout
             dropout.p = self.rate
 
 
-class DropHead(BasePart):
+class DropHead(AttentionNoise):
     """Drop whole attention heads at random, for every sentence and layer.
 
     Constant rate. Source: Zhou et al., Findings of EMNLP 2020; Tan et al. 2022, table 1, uses it as a control.
     """
 
     version: ClassVar[int] = 2
-
-    # RCL, table 1
-    def __init__(self, rate: DropoutRate = 0.1, *, shape: Shape) -> None:
-        self.rate = rate
-        check_attention("drophead", shape)
+    name = "drophead"
 
     def attach(self, attentions: Sequence[nn.Module]) -> None:
         """Register a hook on every self-attention module, after its heads and before the output projection."""

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY
 from pathlib import Path
 from typing import ClassVar, Literal
 
 import numpy as np
 
 from cseb.data.bounded import read_lines
-from cseb.encoder.interface import EMBEDDINGS, Rows, Shape
+from cseb.encoder.interface import EMBEDDINGS, Rows
 from cseb.errors import BadData, BadSpec
 from cseb.methods.option_types import Count, DropoutRate, Rate
 from cseb.parts import Rendering
-from cseb.parts.base import BasePart
+from cseb.parts.base import BasePart, EncoderPart
 from cseb.parts.contract_checks import check_dropout
 from cseb.parts.embedding_augment import AtRate, Cutoff, Plain, PositionShuffle, cut_features, cut_tokens
 
@@ -28,7 +27,6 @@ class Identity(BasePart):
     views = 1
 
     def __call__(self, sentences: Sequence[str]) -> tuple[Sequence[str], ...]:
-        """Return the list of N sentences."""
         return (sentences,)
 
 
@@ -38,18 +36,17 @@ class Twice(BasePart):
     views = 2
 
     def __call__(self, sentences: Sequence[str]) -> tuple[Sequence[str], ...]:
-        """Return the list of N sentences twice."""
         return sentences, sentences
 
 
-class Dropout(Twice):
+class Dropout(EncoderPart, Twice):
     """The sentence twice; the views differ by dropout masks only.
 
     Source: Gao et al. 2021, section 3. Raises: BadSpec on an encoder without dropout: the views would be equal.
     """
 
-    def __init__(self, shape: Shape) -> None:
-        check_dropout("dropout", shape)
+    def __post_init__(self) -> None:
+        check_dropout("dropout", self.shape)
 
 
 class MultiDropout(Twice):
@@ -66,7 +63,7 @@ class MultiDropout(Twice):
 EmbeddingEdit = Literal["feature_cutoff", "token_cutoff", "position_shuffle", "none"]
 
 
-class EmbeddingEdits(Twice):
+class EmbeddingEdits(EncoderPart, Twice):
     """The sentence twice, each changed at the embedding layer.
 
     first, second: of anchors and positives, "feature_cutoff", "token_cutoff", "position_shuffle" or "none". rate:
@@ -79,8 +76,6 @@ class EmbeddingEdits(Twice):
     first: EmbeddingEdit | None = "feature_cutoff"  # ConSERT
     second: EmbeddingEdit | None = "position_shuffle"
     rate: Rate = 0.2
-    _: KW_ONLY
-    shape: Shape
 
     def __post_init__(self) -> None:
         renderings: dict[EmbeddingEdit, Rendering] = {
@@ -95,17 +90,19 @@ class EmbeddingEdits(Twice):
         self.renderings = tuple(renderings[name] for name in chosen)
 
 
-def read_columns(file: Path, what: str) -> list[tuple[int, list[str]]]:
-    """Return number and columns, separated by TABs, of every line of a UTF-8 file that is not blank. Raises: BadData.
+def read_columns(file: str, what: str, columns: str) -> list[tuple[int, list[str]]]:
+    """Return number and columns, separated by TABs, of every line of a UTF-8 file that is not blank.
 
-    what: the part that reads it, for the message.
+    what, columns: the part that reads it and what it reads, for messages. Raises: BadSpec without a file, BadData.
     """
+    if not isinstance(file, str) or not file:
+        raise BadSpec(f'{what}: file is missing; write {what}(file="file.tsv"), lines {columns}')
     try:
-        lines = read_lines(file)
+        lines = read_lines(Path(file))
     except BadData as error:
         raise BadData(f"{what}: {error}") from None
     rows = [(number, [column.strip() for column in line.split("\t")]) for number, line in enumerate(lines, 1)]
-    return [(number, columns) for number, columns in rows if any(columns)]
+    return [row for row in rows if any(row[1])]
 
 
 class Paraphrase(BasePart):
@@ -120,16 +117,16 @@ class Paraphrase(BasePart):
     requires: ClassVar[str] = "paraphrases"
     views = 2
 
-    def __init__(self, file: str = "") -> None:
-        if not isinstance(file, str) or not file:
-            raise BadSpec(
-                'paraphrase: file is missing; write paraphrase(file="pairs.tsv"), lines sentence TAB paraphrase'
-            )
-        self.file = Path(file)
-        self.paraphrases = self._read()  # now, so that a bad file is refused before anything trains
+    file: str = ""
+
+    def __post_init__(self) -> None:
+        self.paraphrases = {}  # read now, so that a bad file is refused before anything trains
+        for number, (sentence, *columns) in read_columns(self.file, "paraphrase", "sentence TAB paraphrase"):
+            if len(columns) != 1:
+                raise BadData(f"paraphrase: {self.file} line {number} needs 2 columns, has {1 + len(columns)}")
+            self.paraphrases[sentence] = columns[0]
 
     def __call__(self, sentences: Sequence[str]) -> tuple[Sequence[str], ...]:
-        """Return (sentences, paraphrases)."""
         paraphrases = self.paraphrases
         missing = [sentence for sentence in sentences if sentence not in paraphrases]
         if missing:
@@ -137,14 +134,6 @@ class Paraphrase(BasePart):
                 f"{self.file} lacks a paraphrase of {len(missing)} of {len(sentences)} sentences: {missing[0]!r}, ..."
             )
         return sentences, [paraphrases[sentence] for sentence in sentences]
-
-    def _read(self) -> dict[str, str]:
-        paraphrases = {}
-        for number, (sentence, *columns) in read_columns(self.file, "paraphrase"):
-            if len(columns) != 1:
-                raise BadData(f"paraphrase: {self.file} line {number} needs 2 columns, has {1 + len(columns)}")
-            paraphrases[sentence] = columns[0]
-        return paraphrases
 
 
 class RandomPairs(Twice):

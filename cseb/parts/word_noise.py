@@ -63,7 +63,6 @@ class NoisedWords:
         self.keep, self.kinds, self.snr, self.rate = keep, kinds, snr, rate
 
     def __call__(self, encoder: Encoder, ids: Tensor, mask: Tensor, content: Tensor, anchor: Tensor) -> EncodedView:
-        """Encode B sentences."""
         backbone: Any = encoder.backbone
         places = torch.arange(ids.shape[1], device=ids.device)
         spared = (places == anchor[:, None]) & (content == 0)  # the token that is pooled, unless it is a word
@@ -75,7 +74,6 @@ class NoisedWords:
         return view
 
     def noised(self, words: Tensor, spared: Tensor) -> Tensor:
-        """Map (B, T, D) to (B, T, D)."""
         with random_stream("views"):
             low, high = self.snr
             decibels = torch.randint(low, high + 1, words.shape[:2], device=words.device)

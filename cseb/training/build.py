@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
 
@@ -12,35 +12,24 @@ import torch
 from cseb.encoder import loading as pretrained
 from cseb.encoder.encoder import Encoder
 from cseb.encoder.random_streams import new_weights
-from cseb.methods.recipe import Recipe
 from cseb.methods.spec import Method
-from cseb.parts import Composer, EarlyStopping, Embed, Memory, Mixer, NeedsSetup, Outside, Tuning, View, Wrapper
+from cseb.parts import EarlyStopping, Embed, NeedsSetup, Outside
 from cseb.seeds import INIT, Seed, distinct, stream_seed
 from cseb.training.compatibility import check_parts, check_size, check_widths
-from cseb.training.construct import Weighted, construct
+from cseb.training.construct import Parts, construct
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Built:
-    """A method ready to train: every part attached, nothing trained yet."""
+class Built(Parts):
+    """The parts of a method attached to the loaded encoder; nothing is trained yet."""
 
-    recipe: Recipe
     encoder: Encoder
-    views: View
-    terms: tuple[Weighted, ...]
     notes: tuple[str, ...]
-    memory: Memory | None = None
-    compose: Composer | None = None
-    stages: tuple[Callable[[], Built], ...] = ()  # what is trained first, built when its turn comes
+    first_stage: tuple[Callable[[], Built], ...] = ()  # what is trained first, built when its turn comes
     second: Encoder | None = None  # encodes every view but the first, trained as well
     peer: Encoder | None = None  # encodes every view too, and is compared with the encoder
     until: EarlyStopping | None = None  # when it ends before its last step
-    frozen_head: bool = True  # vectors of the frozen teachers are those after their heads
-    outside: Outside | None = None  # a teacher from elsewhere, and what opens it
-    teacher: Embed | None = None
-    wrapper: Wrapper | None = None
-    mixer: Mixer | None = None
-    tuning: Tuning | None = None
+    teacher: Embed | None = None  # what opens the teacher from outside
 
 
 def check(
@@ -113,22 +102,14 @@ def build(
             further = parts.network(encoder)
     is_peer = parts.network is not None and parts.network.peer
     until = parts.stages.until if parts.stages is not None and parts.recipe.steps else None
+    models = (partial(_model, model, folder, seed, trust_remote_code, until) for model in parts.first_models)
     return Built(
-        recipe=parts.recipe,
+        **{field.name: getattr(parts, field.name) for field in fields(parts)},
         encoder=encoder,
-        views=parts.views,
-        terms=parts.terms,
         notes=tuple(notes),
-        memory=parts.memory,
-        compose=parts.compose,
-        stages=tuple(partial(_model, model, folder, seed, trust_remote_code, until) for model in parts.first_models),
+        first_stage=tuple(models),
         second=None if is_peer else further,
         peer=further if is_peer else None,
-        frozen_head=parts.stages is None or parts.stages.with_head,
-        outside=parts.stages if isinstance(parts.stages, Outside) else None,
-        wrapper=parts.wrapper,
-        mixer=parts.mixer,
-        tuning=parts.tuning,
     )
 
 

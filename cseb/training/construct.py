@@ -17,7 +17,7 @@ from cseb.errors import BadSpec, first_line, number
 from cseb.methods.part_facts import facts
 from cseb.methods.recipe import Recipe
 from cseb.methods.spec import Method, Part
-from cseb.parts import Composer, Memory, Mixer, Network, Regulariser, Stages, Term, Tuning, View, Wrapper
+from cseb.parts import Composer, Memory, Mixer, Network, Outside, Regulariser, Stages, Term, Tuning, View, Wrapper
 from cseb.parts.contract_checks import check_contract, check_needs
 from cseb.registry import SLOTS, slot_of
 from cseb.seeds import INIT, Seed, distinct, stream_seed
@@ -58,6 +58,16 @@ class Parts:
         """Return the costly outputs of the backbone that terms and network read."""
         needs = frozenset[str]().union(*(weighted.term.needs for weighted in self.terms))
         return needs | (self.network.needs if self.network else frozenset())
+
+    @property
+    def outside(self) -> Outside | None:
+        """Return the teacher that is not trained here."""
+        return self.stages if isinstance(self.stages, Outside) else None
+
+    @property
+    def frozen_head(self) -> bool:
+        """Return whether vectors of the frozen teachers are those after their heads."""
+        return self.stages is None or self.stages.with_head
 
     @property
     def first_models(self) -> tuple[Method, ...]:

@@ -128,8 +128,8 @@ def _first_stages(
     all have the same vectors.
     """
     stages, notes = [], []
-    for number, make in enumerate(built.stages, 1):
-        name = f"first training stage, model {number} of {len(built.stages)}"
+    for number, make in enumerate(built.first_stage, 1):
+        name = f"first training stage, model {number} of {len(built.first_stage)}"
         try:
             first = make()
             trained = train(first, sentences, seed, device, None if first.until else select, lambda progress: None)

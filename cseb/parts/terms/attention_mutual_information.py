@@ -8,11 +8,11 @@ from typing import Annotated, ClassVar, Literal
 import torch
 from torch import Tensor
 
-from cseb.encoder.interface import ATTENTIONS, PADDING, EncodedView, Shape
+from cseb.encoder.interface import ATTENTIONS, PADDING, EncodedView
 from cseb.errors import BadSpec
 from cseb.methods.option_types import AtLeast, Size
 from cseb.parts import LossInputs, Reads, reads
-from cseb.parts.base import LossTerm
+from cseb.parts.base import EncoderPart, LossTerm
 
 NEAREST = 1 - 1e-6  # equal maps would have infinite mutual information; this caps it at 6.9 nats
 
@@ -70,44 +70,38 @@ def ami(left: Tensor, right: Tensor, valid: Tensor, samples: int, rng: torch.Gen
     return (information * usable).sum() / usable.sum().clamp(min=1), fraction_valid
 
 
-class AMI(LossTerm):
+class AMI(EncoderPart, LossTerm):
     """Minus the mutual information of the two views' attention maps.
 
     layers: indices from 0, or "upper": 7 to 10 of 12, and the like of other depths. valid: "positive" keeps what is
-    above 0 in both views (padding queries included, as released), "square" real queries and keys alone.
-    scale_by_valid: times the squared fraction of valid positions + 1e-6, as released. Positions whose query or key is
-    not the same token in both views are left out, and so are rows whose views render different sentences. Source: Klein
-    & Nabi 2023, eq. 3 to 5 and algorithm 1. Raises: BadSpec on layers the encoder lacks, or odd numbers that cannot be
-    paired.
+    above 0 in both views (padding queries included, as released), "square" real queries and keys alone. scale_by_valid:
+    times the squared fraction of valid positions + 1e-6, as released. Positions whose query or key is not the same
+    token in both views are left out, and so are rows whose views render different sentences. Source: Klein & Nabi 2023,
+    eq. 3 to 5 and algorithm 1. Raises: BadSpec on layers the encoder lacks, or odd numbers that cannot be paired.
     """
 
     preset: ClassVar = {"weight": 1e-3}  # miCSE release: weight of its 0.1 % command
     version: ClassVar[int] = 2
     needs = frozenset({ATTENTIONS})
     reads: ClassVar[Reads] = reads("attentions", views=2, tokens=2)
+    layers: tuple[Size, ...] | Literal["upper"] = "upper"
+    slicing: Slicing = "layer_stride"
+    valid: Literal["positive", "square"] = "positive"
+    samples: Annotated[int, AtLeast(2)] = 150
+    scale_by_valid: bool = True
 
-    def __init__(
-        self,
-        layers: tuple[Size, ...] | Literal["upper"] = "upper",
-        slicing: Slicing = "layer_stride",
-        valid: Literal["positive", "square"] = "positive",
-        samples: Annotated[int, AtLeast(2)] = 150,
-        scale_by_valid: bool = True,
-        *,
-        shape: Shape,
-    ) -> None:
-        self.layers = upper_layers(shape.layers) if layers == "upper" else _chosen(layers, shape.layers)
-        self.slicing, self.valid = slicing, valid
-        self.samples, self.scale_by_valid = samples, scale_by_valid
-        self.needs = frozenset({ATTENTIONS, *([PADDING] if valid == "positive" else [])})  # type: ignore[misc]
-        number, what = (len(self.layers), "layers") if slicing == "layer_stride" else (shape.heads, "heads")
+    def __post_init__(self) -> None:
+        depth = self.shape.layers
+        self.read_layers = upper_layers(depth) if self.layers == "upper" else _chosen(self.layers, depth)
+        self.needs = frozenset({ATTENTIONS, *([PADDING] if self.valid == "positive" else [])})  # type: ignore[misc]
+        by_layers = self.slicing == "layer_stride"
+        number, what = (len(self.read_layers), "layers") if by_layers else (self.shape.heads, "heads")
         if number % 2:
             raise BadSpec(
-                f"ami: {slicing} needs an even number of {what}, not {number}; try the other slicing or layers"
+                f"ami: {self.slicing} needs an even number of {what}, not {number}; try the other slicing or layers"
             )
 
     def forward(self, step: LossInputs) -> Tensor:
-        """Return a scalar in nats, at most 0."""
         left, right = (self._maps(view) for view in step.views[:2])  # (B, n, H, T, T)
         shared = step.views[0].ids == step.views[1].ids  # (B, T)
         valid = (left > 0) & (right > 0) & _both(shared)
@@ -122,7 +116,7 @@ class AMI(LossTerm):
 
     def _maps(self, view: EncodedView) -> Tensor:
         """Return (B, n, H, T, T), in float32 or better: in 16 bits small probabilities vanish."""
-        maps = torch.stack([view.attentions[layer] for layer in self.layers], dim=1)
+        maps = torch.stack([view.attentions[layer] for layer in self.read_layers], dim=1)
         return maps if maps.dtype == torch.float64 else maps.float()
 
 

@@ -10,49 +10,37 @@ from typing import Any, ClassVar, Literal
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
-from transformers import AutoModelForMaskedLM
 
 from cseb.encoder.encoder import Encoder
-from cseb.encoder.interface import CONTEXT, Shape
+from cseb.encoder.interface import CONTEXT
 from cseb.encoder.loading import configuration
 from cseb.encoder.mlm_heads import LANGUAGE_HEADS, LanguageWeights
-from cseb.errors import BadData, BadSpec, first_line
+from cseb.errors import BadSpec
 from cseb.methods.option_types import Count, DropoutRate, Rate
 from cseb.parts import ALL, LossInputs, Reads, reads
-from cseb.parts.base import LossTerm
-from cseb.parts.contract_checks import check_mask_token, check_masked_lm
+from cseb.parts.base import EncoderPart, LossTerm
+from cseb.parts.contract_checks import check_masked_lm
 from cseb.parts.heads import INITIAL_SPREAD, start_as_bert, times_width
-from cseb.parts.terms.masked_language_modelling import corrupt, joined, masked_language
+from cseb.parts.terms.masked_language_modelling import corrupt, joined, load_masked_lm, masked_language, select
 
 EPSILON = 1e-12  # of the new layers' norms: BERT's
 
 
 def with_vector_first(states: Tensor, vectors: Tensor) -> Tensor:
-    """Replace the first of states (N, T, D), constants, by the unmasked texts' vectors (N, D).
-
-    Source: Wu et al. 2022 (InfoCSE), the auxiliary network's input; authors' code.
-    """
+    """Replace the first of states (N, T, D), constants, by the unmasked texts' vectors (N, D)."""
     return torch.cat([vectors[:, None].to(states.dtype), states[:, 1:].detach()], dim=1)
 
 
 def load_first_layers(folder: Path, layers: int) -> Any:
-    """Load the masked-LM model of a folder with its first layers only, dropout off. Raises: BadData."""
+    """Return the masked-LM model of a folder with its first layers only, dropout off. Raises: BadData."""
     config = configuration(folder)
     config.num_hidden_layers = layers
     if kinds := getattr(config, "layer_types", None):  # one entry for each layer, as in ModernBERT
         config.layer_types = kinds[:layers]
-    try:
-        model, info = AutoModelForMaskedLM.from_pretrained(
-            folder, config=config, use_safetensors=True, dtype=torch.float32, output_loading_info=True
-        )
-    except Exception as error:  # transformers raises whatever its parsers do
-        raise BadData(f"encoder {folder}: its masked-LM model cannot be loaded: {first_line(error)}") from None
-    if missing := sorted(name for name in info["missing_keys"] if "pooler" not in name):
-        raise BadData(f"encoder {folder}: its masked-LM model lacks weights such as {missing[0]}; get its files again")
-    return model.eval()
+    return load_masked_lm(folder, "encoder", "get its files again", config).eval()
 
 
-class AuxMLM(LossTerm):
+class AuxMLM(EncoderPart, LossTerm):
     """A small network predicts masked tokens from weak token states and the sentence vector of the unmasked text.
 
     The first `frozen_layers` layers of the encoder as loaded, frozen and without dropout, read all views with `rate`
@@ -71,31 +59,25 @@ class AuxMLM(LossTerm):
     needs: ClassVar[frozenset[str]] = frozenset({CONTEXT})
     views: ClassVar[int] = 1
     reads: ClassVar[Reads] = reads("h", views=ALL, tokens=ALL)
+    rate: Rate = 0.4
+    frozen_layers: Count | Literal["half"] = "half"
+    layers: Count = 2
+    inner: Count | str = "4x"
+    dropout: DropoutRate = 0.1
 
-    def __init__(
-        self,
-        rate: Rate = 0.4,
-        frozen_layers: Count | Literal["half"] = "half",
-        layers: Count = 2,
-        inner: Count | str = "4x",
-        dropout: DropoutRate = 0.1,
-        *,
-        shape: Shape,
-    ) -> None:
-        check_mask_token("aux_mlm", shape)
+    def __post_init__(self) -> None:
+        shape = self.shape
         check_masked_lm("aux_mlm", shape)
-        self.frozen_layers = max(shape.layers // 2, 1) if frozen_layers == "half" else frozen_layers
-        if self.frozen_layers > shape.layers:
-            raise BadSpec(f"aux_mlm: frozen_layers is {frozen_layers}, this encoder has {shape.layers}; take no more")
-        self.rate, self.shape, self.folder = rate, shape, shape.folder
-        between = times_width(inner, shape.width, "aux_mlm: inner")
-        self.layers = nn.ModuleList(
-            nn.TransformerEncoderLayer(shape.width, shape.heads, between, dropout, F.gelu, EPSILON, batch_first=True)
-            for _ in range(layers)
+        self.depth = max(shape.layers // 2, 1) if self.frozen_layers == "half" else self.frozen_layers
+        if self.depth > shape.layers:
+            raise BadSpec(f"aux_mlm: frozen_layers is {self.depth}, this encoder has {shape.layers}; take no more")
+        sizes = (shape.width, shape.heads, times_width(self.inner, shape.width, "aux_mlm: inner"), self.dropout)
+        self.new_layers = nn.ModuleList(
+            nn.TransformerEncoderLayer(*sizes, F.gelu, EPSILON, batch_first=True) for _ in range(self.layers)
         )
-        for layer in self.layers:
+        for layer in self.new_layers:
             layer.dropout = nn.Identity()  # torch has a dropout behind the activation, BERT has none
-        for module in self.layers.modules():
+        for module in self.new_layers.modules():
             if isinstance(module, nn.Linear):
                 start_as_bert(module)
             if isinstance(module, nn.MultiheadAttention):  # its three maps in one are no linear layer to torch
@@ -103,8 +85,8 @@ class AuxMLM(LossTerm):
 
     def setup(self, encoder: Encoder) -> None:
         """Load the frozen layers and the head from the encoder's files."""
-        assert self.folder is not None
-        model = load_first_layers(self.folder, self.frozen_layers)
+        assert self.shape.folder is not None
+        model = load_first_layers(self.shape.folder, self.depth)
         self.frozen: nn.Module = model.base_model.requires_grad_(False)
         # The copy's output layer is no longer tied to the frozen word embeddings, so that it can be trained.
         self.language_weights = copy.deepcopy(LanguageWeights(model)).requires_grad_(True)
@@ -113,7 +95,7 @@ class AuxMLM(LossTerm):
     def forward(self, step: LossInputs) -> Tensor:
         """Return a scalar in nats: the mean over the hidden tokens of all views."""
         ids, mask, content, vectors = joined(step.views, "ids", "mask", "content", "h")
-        selected = (torch.rand(ids.shape, generator=step.rng, device=ids.device) < self.rate) & content.bool()
+        selected = select(content, self.rate, step.rng)
         hidden = corrupt(ids, selected, self.shape.mask_id, self.shape.vocabulary, step.rng)
         states = self.states(hidden, mask, vectors)
         return masked_language(self.language(states[selected]), ids[selected])
@@ -124,6 +106,6 @@ class AuxMLM(LossTerm):
         with torch.no_grad():
             outputs: Any = self.frozen(input_ids=ids, attention_mask=mask, return_dict=True)
         states = with_vector_first(outputs.last_hidden_state, vectors)
-        for layer in self.layers:
+        for layer in self.new_layers:
             states = layer(states, src_key_padding_mask=mask == 0)
         return states

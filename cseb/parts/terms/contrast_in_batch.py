@@ -39,7 +39,6 @@ class NTXent(PairLoss):
     temperature: Positive = 0.04  # Mirror-BERT, sentences
 
     def loss(self, left: Tensor, right: Tensor) -> Tensor:
-        """Return a scalar in nats. left, right: (B, P)."""
         return nt_xent(left, right, self.temperature)
 
 
@@ -57,7 +56,6 @@ class SpanNTXent(LossTerm):
         self.reads = reads("z", views=self.views)
 
     def forward(self, step: LossInputs) -> Tensor:
-        """Return a scalar in nats."""
         z = torch.stack([view.z for view in step.views[: self.views]])  # (V, B, D)
         anchors, positives = z[: self.spans[0]], z[self.spans[0] :]
         means = positives.view(*self.spans, *z.shape[1:]).mean(dim=1)  # (anchors, B, D)
@@ -84,7 +82,6 @@ class BCEPairs(LossTerm):
     reduction: Literal["mean", "sum"] = "mean"  # CT release
 
     def forward(self, step: LossInputs) -> Tensor:
-        """Return a scalar in nats."""
         left, right = step.views[0].z, step.views[1].z
         same = torch.ones(len(left), device=left.device) if step.same is None else step.same
         return bce_pairs(left, right, same, self.reduction)
@@ -126,7 +123,6 @@ class MixedInfoNCE(PairLoss):
     form: Literal["released", "paper"] = "released"
 
     def loss(self, left: Tensor, right: Tensor) -> Tensor:
-        """Return a scalar in nats. left, right: (B, P)."""
         if len(left) == 1:  # nothing to mix with
             return info_nce(left, right, self.temperature)
         logits = mixed_logits if self.form == "released" else one_mixture_logits
@@ -148,7 +144,6 @@ class JSConsistency(PairLoss):
     temperature: Positive = 0.05  # RankCSE, public re-implementation
 
     def loss(self, left: Tensor, right: Tensor) -> Tensor:
-        """Return a scalar in nats, at least 0. left, right: (B, P)."""
         p, q = rankings(left, right, self.temperature)
         middle = torch.logaddexp(p, q) - math.log(2)
         return (p.exp() * (p - middle) + q.exp() * (q - middle)).sum(dim=1).mean() / 2
@@ -166,6 +161,5 @@ class NegEntropy(PairLoss):
     temperature: Positive = 0.05
 
     def loss(self, left: Tensor, right: Tensor) -> Tensor:
-        """Return a scalar in nats, at most 0. left, right: (B, P)."""
         p, q = (log_p.clamp(min=math.log(SMALLEST)) for log_p in rankings(left, right, self.temperature))
         return (p.exp() * p + q.exp() * q).sum(dim=1).mean() / 2

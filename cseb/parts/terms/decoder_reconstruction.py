@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY
 from typing import Annotated, ClassVar, Literal
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from cseb.encoder.interface import LANGUAGE, LAYERS, Shape
+from cseb.encoder.interface import LANGUAGE, LAYERS
 from cseb.errors import BadSpec
 from cseb.methods.option_types import Between, Count
 from cseb.parts import LossInputs, reads
-from cseb.parts.base import LossTerm
+from cseb.parts.base import EncoderPart, LossTerm
 from cseb.parts.heads import start_as_bert
 
 
@@ -36,7 +35,7 @@ def add_noise(states: Tensor, noise: str, rate: float, rng: torch.Generator) -> 
     return states * kept / (1 - rate)
 
 
-class Reconstruct(LossTerm):
+class Reconstruct(EncoderPart, LossTerm):
     """A new decoder predicts every token of the sentence from z and a noised copy of the token embeddings.
 
     Parallel prediction: no causal mask. The embeddings are constants, so the term reaches the backbone through z and
@@ -56,8 +55,6 @@ class Reconstruct(LossTerm):
     rate: Annotated[float, Between(0, 0.999)] = 0.825
     target: Literal["self", "positive"] = "self"
     reduction: Literal["token_mean", "sum", "sentence_mean"] = "token_mean"
-    _: KW_ONLY
-    shape: Shape
 
     def __post_init__(self) -> None:
         shape = self.shape
@@ -76,7 +73,6 @@ class Reconstruct(LossTerm):
                 start_as_bert(module)
 
     def forward(self, step: LossInputs) -> Tensor:
-        """Return a scalar in nats."""
         assert step.language is not None
         view = step.views[0 if self.target == "self" else 1]
         tokens = add_noise(view.layers[0].detach(), self.noise, self.rate, step.rng)  # (B, T, D)

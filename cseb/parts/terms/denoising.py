@@ -9,10 +9,10 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from cseb.encoder.encoder import Encoder
-from cseb.encoder.interface import LANGUAGE, Shape
+from cseb.encoder.interface import LANGUAGE
 from cseb.methods.option_types import Between, Count
 from cseb.parts import LossInputs, Reads, reads
-from cseb.parts.base import LossTerm
+from cseb.parts.base import EncoderPart, LossTerm
 from cseb.parts.heads import INITIAL_SPREAD, new_linear, start_as_bert, times_width
 
 EPSILON = 1e-12  # of the layer norms: BERT's
@@ -74,7 +74,29 @@ class Decoder(nn.Module):
         return states
 
 
-class Denoise(LossTerm):
+class DecoderTerm(EncoderPart, LossTerm):
+    """Base of terms with a new decoder that reads the encoder's word embeddings and is not used at test."""
+
+    needs: ClassVar[frozenset[str]] = frozenset({LANGUAGE})
+
+    def setup(self, encoder: Encoder) -> None:
+        backbone: Any = encoder.backbone
+        self.words: list[Any] = [backbone.get_input_embeddings()]  # in a list: the backbone owns them
+        width, own = self.shape.width, int(self.words[0].embedding_dim)
+        self.widen = nn.Identity() if own == width else new_linear(own, width)  # ALBERT's are narrower
+        self.decoder = self.new_decoder(encoder.limit())
+
+    def new_decoder(self, longest: int) -> nn.Module:
+        """Return the decoder of texts of up to `longest` tokens."""
+        raise NotImplementedError
+
+    def embedded(self, ids: Tensor) -> Tensor:
+        """Return the embeddings (B, T, D) of words (B, T)."""
+        embeddings: Tensor = self.widen(self.words[0](ids))
+        return embeddings
+
+
+class Denoise(DecoderTerm):
     """A new causal decoder predicts every next word of the first view from the vector of the second, noised view.
 
     layers, inner, dropout: of the decoder; inner is a number or times the encoder's width ("4x"). The decoder has as
@@ -86,33 +108,21 @@ class Denoise(LossTerm):
 
     version: ClassVar[int] = 2
     requires: ClassVar[str] = "decoder"
-    needs: ClassVar[frozenset[str]] = frozenset({LANGUAGE})
     reads: ClassVar[Reads] = reads("h", "language", views=2, tokens=1)
+    layers: Count = 1
+    inner: Count | str = "4x"
+    dropout: Annotated[float, Between(0, 0.999)] = 0.1
 
-    def __init__(
-        self,
-        layers: Count = 1,
-        inner: Count | str = "4x",
-        dropout: Annotated[float, Between(0, 0.999)] = 0.1,
-        *,
-        shape: Shape,
-    ) -> None:
-        self.inner, self.layers, self.dropout = times_width(inner, shape.width, "denoise: inner"), layers, dropout
-        self.shape = shape
-        self.words: list[Any] = []  # in a list: the backbone owns them
+    def __post_init__(self) -> None:
+        self.inner_width = times_width(self.inner, self.shape.width, "denoise: inner")
 
-    def setup(self, encoder: Encoder) -> None:
-        """Build the decoder on the encoder's word embeddings."""
-        backbone: Any = encoder.backbone
-        self.words = [backbone.get_input_embeddings()]
-        width, own = self.shape.width, int(self.words[0].embedding_dim)
-        self.widen = nn.Identity() if own == width else new_linear(own, width)  # ALBERT's are narrower
-        self.decoder = Decoder(width, self.shape.heads, self.layers, self.inner, self.dropout, encoder.limit())
+    def new_decoder(self, longest: int) -> Decoder:
+        return Decoder(self.shape.width, self.shape.heads, self.layers, self.inner_width, self.dropout, longest)
 
     def forward(self, step: LossInputs) -> Tensor:
         """Return a scalar in nats: the mean over all words of the batch."""
         assert step.language is not None
         clean, noised = step.views[0], step.views[1]
         targets, real = next_tokens(clean.ids, clean.mask)
-        states = self.decoder(self.widen(self.words[0](clean.ids[:, :-1])), noised.h)
+        states = self.decoder(self.embedded(clean.ids[:, :-1]), noised.h)
         return F.cross_entropy(step.language(states[real]), targets[real])

@@ -86,7 +86,6 @@ class DCM(LossTerm):
             raise BadSpec("dcm: deviation=unbiased is taken from the column's mean; it needs centre=true")
 
     def forward(self, step: LossInputs) -> Tensor:
-        """Return a scalar of at least 0."""
         left, right = (view.h if self.on == "h" else view.layers[-1][:, 0] for view in step.views[:2])
         return FORMS[self.form](correlations(left, right, self.centre, self.deviation))
 
@@ -102,7 +101,6 @@ class CrossCorrelation(LossTerm):
     off_diagonal: Annotated[float, Between(0, 1000000.0)] = 0.012
 
     def forward(self, step: LossInputs) -> Tensor:
-        """Return a scalar of at least 0."""
         matrix = correlations(step.views[0].z, step.views[1].z, centre=True)
         diagonal = matrix.diagonal()
         others = matrix.square().sum() - diagonal.square().sum()
@@ -119,5 +117,4 @@ class MeanCos(LossTerm):
     temperature: Positive = 0.05  # SCD release
 
     def forward(self, step: LossInputs) -> Tensor:
-        """Return a scalar between -1 and 1 over the temperature."""
         return F.cosine_similarity(step.views[0].h, step.views[1].h, dim=-1).mean() / self.temperature

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from cseb.encoder.encoder import Encoder
-from cseb.encoder.interface import LANGUAGE, Shape
 from cseb.methods.option_types import Between, Count, Rate
 from cseb.parts import LossInputs, Reads, reads
-from cseb.parts.base import LossTerm
-from cseb.parts.contract_checks import check_mask_token, check_masked_lm
+from cseb.parts.contract_checks import check_masked_lm
 from cseb.parts.heads import INITIAL_SPREAD, new_linear, start_as_bert, times_width
-from cseb.parts.terms.masked_language_modelling import corrupt, masked_language
-
-EPSILON = 1e-12  # of the layer norms: BERT's
+from cseb.parts.terms.denoising import EPSILON, DecoderTerm
+from cseb.parts.terms.masked_language_modelling import corrupt, masked_language, select
 
 
 def hidden_words(content: Tensor, mask: Tensor, rate: float, rng: torch.Generator) -> Tensor:
@@ -67,7 +63,7 @@ class EnhancedDecoder(nn.Module):
         return output
 
 
-class EnhancedDecoding(LossTerm):
+class EnhancedDecoding(DecoderTerm):
     """Masked-LM loss of a masked copy, plus the loss of a decoder that reconstructs all words from its [CLS] vector.
 
     The encoder reads a copy of the first view with `encoder_rate` of its words masked. The decoder predicts every word
@@ -79,44 +75,29 @@ class EnhancedDecoding(LossTerm):
     """
 
     requires: ClassVar[str] = "masked-LM head"
-    needs: ClassVar[frozenset[str]] = frozenset({LANGUAGE})
     views: ClassVar[int] = 1
     reads: ClassVar[Reads] = reads("language", views=1, tokens=1)
+    encoder_rate: Rate = 0.3  # all of the authors' code
+    decoder_rate: Rate = 0.5
+    inner: Count | str = "4x"
+    dropout: Annotated[float, Between(0, 0.999)] = 0.1
 
-    def __init__(
-        self,
-        encoder_rate: Rate = 0.3,  # all of the authors' code
-        decoder_rate: Rate = 0.5,
-        inner: Count | str = "4x",
-        dropout: Annotated[float, Between(0, 0.999)] = 0.1,
-        *,
-        shape: Shape,
-    ) -> None:
-        check_mask_token("enhanced_decoding", shape)
-        check_masked_lm("enhanced_decoding", shape)
-        self.encoder_rate, self.decoder_rate, self.dropout = encoder_rate, decoder_rate, dropout
-        self.inner = times_width(inner, shape.width, "enhanced_decoding: inner")
-        self.shape = shape
-        self.words: list[Any] = []  # in a list: the backbone owns them
+    def __post_init__(self) -> None:
+        check_masked_lm("enhanced_decoding", self.shape)
+        self.inner_width = times_width(self.inner, self.shape.width, "enhanced_decoding: inner")
 
-    def setup(self, encoder: Encoder) -> None:
-        """Build the decoder on the encoder's word embeddings."""
-        backbone: Any = encoder.backbone
-        self.words = [backbone.get_input_embeddings()]
-        width, own = self.shape.width, int(self.words[0].embedding_dim)
-        self.widen = nn.Identity() if own == width else new_linear(own, width)  # ALBERT's are narrower
-        self.decoder = EnhancedDecoder(width, self.shape.heads, self.inner, self.dropout, encoder.limit())
+    def new_decoder(self, longest: int) -> EnhancedDecoder:
+        return EnhancedDecoder(self.shape.width, self.shape.heads, self.inner_width, self.dropout, longest)
 
     def forward(self, step: LossInputs) -> Tensor:
         """Return a scalar in nats: the mean over masked words, plus the mean over all words."""
         assert step.language is not None
         assert step.read is not None
         view = step.views[0]
-        content = view.content.bool()
-        masked = (torch.rand(view.ids.shape, generator=step.rng, device=view.ids.device) < self.encoder_rate) & content
+        content, masked = view.content.bool(), select(view.content, self.encoder_rate, step.rng)
         states = step.read(corrupt(view.ids, masked, self.shape.mask_id, self.shape.vocabulary, step.rng), view.mask)
         hidden = hidden_words(view.content, view.mask, self.decoder_rate, step.rng)
-        decoded = self.decoder(self.widen(self.words[0](view.ids)), states[:, 0], hidden)
+        decoded = self.decoder(self.embedded(view.ids), states[:, 0], hidden)
         ids, selected, words = view.ids.flatten(), masked.flatten().nonzero()[:, 0], content.flatten().nonzero()[:, 0]
         encoder_logits = step.language(states.flatten(0, 1).index_select(0, selected))
         decoder_logits = step.language(decoded.flatten(0, 1).index_select(0, words))

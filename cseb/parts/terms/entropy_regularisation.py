@@ -9,10 +9,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from cseb.encoder.interface import FROZEN
 from cseb.methods.option_types import Positive
 from cseb.parts import ALL, LossInputs, Reads, reads
-from cseb.parts.base import LossTerm
+from cseb.parts.base import LossTerm, TeacherTerm
 from cseb.parts.terms.infonce import cosines, diagonal, info_nce
 
 
@@ -20,7 +19,7 @@ def entropy(anchors: Tensor, candidates: Tensor, temperature: float, all_columns
     """Return the mean over anchors of -sum_j p_ij log p_ij, p the softmax over all candidates, in nats.
 
     anchors: (B, D). candidates: (N, D), N >= B; row i is the positive of anchor i and, without all_columns, no summand.
-    Gradient flows through both factors. Source: Tan et al. 2022, eq. 2.
+    Gradient flows through both factors.
     """
     logarithms = F.log_softmax(cosines(anchors, candidates) / temperature, dim=1)  # (B, N)
     summands = logarithms.exp() * logarithms
@@ -33,7 +32,6 @@ def regulation(views: Sequence[Tensor], frozen: Sequence[Sequence[Tensor]], temp
     """Return InfoNCE of views against frozen vectors, summed over models and views, in nats.
 
     views: anchors and positives (B, D). frozen: for every model the same two, constants.
-    Source: Tan et al. 2022, eq. 3.
     """
     costs = [
         info_nce(z, constant, temperature) for model in frozen for z, constant in zip(views, model[:2], strict=True)
@@ -54,24 +52,21 @@ class Entropy(LossTerm):
     all_columns: bool = False
 
     def forward(self, step: LossInputs) -> Tensor:
-        """Return a scalar in nats, at least 0."""
         anchors, *candidates = (view.z for view in step.views)
         return entropy(anchors, torch.cat(candidates), self.temperature, self.all_columns)
 
 
-class Regulators(LossTerm):
+class Regulators(TeacherTerm):
     """Anchors and positives against their own vectors from the frozen models of the first training stage.
 
     average: divide by the number of models; the paper sums. Source: Tan et al. 2022, eq. 3.
     """
 
-    needs: ClassVar[frozenset[str]] = frozenset({FROZEN})
     reads: ClassVar[Reads] = reads("z", "frozen", views=2, models=ALL)
     same_width: ClassVar[bool] = True
     temperature: Positive = 0.05  # RCL, eq. 3
     average: bool = False
 
     def forward(self, step: LossInputs) -> Tensor:
-        """Return a scalar in nats."""
         total = regulation([view.z for view in step.views[:2]], step.frozen, self.temperature)
         return total / len(step.frozen) if self.average else total

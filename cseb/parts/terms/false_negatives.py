@@ -11,7 +11,7 @@ from torch import Tensor
 from cseb.encoder.interface import FROZEN
 from cseb.methods.option_types import Between, Positive, Rate, Size
 from cseb.parts import LossInputs, Reads, reads
-from cseb.parts.base import LossTerm
+from cseb.parts.base import LossTerm, TeacherTerm
 from cseb.parts.terms.infonce import cosines, diagonal, match_loss
 from cseb.parts.terms.virtual_augment import steepest_direction
 
@@ -33,23 +33,19 @@ def softmax_bce(logits: Tensor, kept: Tensor) -> Tensor:
 
 
 def weighted_nce(logits: Tensor, kept: Tensor) -> Tensor:
-    """Return the cross-entropy of the diagonal among the entries that are kept, in nats. (B, N), (B, N).
-
-    Source: Zhou et al. 2022 (DCLR), instance weighting with weights 0 and 1.
-    """
+    """Return the cross-entropy of the diagonal among the entries that are kept, in nats. (B, N), (B, N)."""
     return match_loss(logits.masked_fill(~kept, float("-inf")))
 
 
-class DebiasedNCE(LossTerm):
+class DebiasedNCE(TeacherTerm):
     """First view against the second, without false negatives of a frozen model, with noise vectors as negatives.
 
     threshold: cosine of the frozen model above which a negative counts as false. noise: noise vectors per sentence of
     the batch. ascents, size: gradient steps by which they are moved to a higher loss, and their length. form:
-    "released" or "weighted". Source: Zhou et al. 2022 (DCLR); authors' code.
+    "released" or "weighted", instance weighting with 0 and 1. Source: Zhou et al. 2022 (DCLR); authors' code.
     """
 
     version: ClassVar[int] = 2
-    needs: ClassVar[frozenset[str]] = frozenset({FROZEN})
     reads: ClassVar[Reads] = reads("z", "frozen", views=2, models=1)
     temperature: Positive = 0.05  # DCLR release, BERT-base
     threshold: Cosine = 0.9
@@ -59,7 +55,6 @@ class DebiasedNCE(LossTerm):
     form: Literal["released", "weighted"] = "released"
 
     def forward(self, step: LossInputs) -> Tensor:
-        """Return a scalar in nats."""
         left, right = (view.z for view in step.views[:2])
         batch = cosines(left, right) / self.temperature  # (B, B)
         noise = self.hardest(left.detach(), batch.detach(), step.rng)
@@ -86,7 +81,7 @@ def decay(logits: Tensor, frozen: Tensor, alpha: float) -> Tensor:
     """Return own hard negatives' logits (B,), decayed towards 0 where the frozen model's (B,) are as high or higher.
 
     z > b stays z; else it becomes z - z exp(-(z - b)^2 / (2 alpha^2)), whose second summand is a constant: the gradient
-    is that of z. Source: Lai et al. 2024 (GCSE), authors' code.
+    is that of z.
     """
     gap = logits.detach() - frozen
     decay = logits.detach() * torch.exp(-gap.square() / (2 * alpha**2))
@@ -106,7 +101,15 @@ def gaussian_nce(
     return match_loss(logits.index_put((own, len(own) + own), hard))
 
 
-class GaussianNCE(LossTerm):
+class TriplesTeacherTerm(TeacherTerm):
+    """A loss term that reads a frozen teacher's vectors of anchors, positives and hard negatives."""
+
+    views: ClassVar[int] = 3
+    hard_frozen: ClassVar[bool] = True
+    reads: ClassVar[Reads] = reads("z", "frozen", views=3, models=1)
+
+
+class GaussianNCE(TriplesTeacherTerm):
     """First view against the second and third; an own hard negative that may be false counts less.
 
     alpha: width of the decay, on the scale of cosine over temperature: 0.17 is a very narrow band, 8.58 (RoBERTa) a
@@ -114,15 +117,10 @@ class GaussianNCE(LossTerm):
     lower, they no longer repel each other. Source: Lai et al. 2024 (GCSE), authors' code.
     """
 
-    needs: ClassVar[frozenset[str]] = frozenset({FROZEN})
-    views: ClassVar[int] = 3
-    hard_frozen: ClassVar[bool] = True
-    reads: ClassVar[Reads] = reads("z", "frozen", views=3, models=1)
     temperature: Positive = 0.05  # GCSE release, BERT
     alpha: Positive = 0.17
 
     def forward(self, step: LossInputs) -> Tensor:
-        """Return a scalar in nats."""
         anchors, positives, negatives = (view.z for view in step.views[:3])
         frozen = F.cosine_similarity(step.frozen[0][0], step.frozen[0][2], dim=-1)
         return gaussian_nce(anchors, positives, negatives, frozen, self.temperature, self.alpha)
@@ -140,22 +138,17 @@ def filtered_bce(views: Sides, frozen: Sides, temperature: float, threshold: flo
     return softmax_bce(logits, kept)
 
 
-class FilteredBCE(LossTerm):
+class FilteredBCE(TriplesTeacherTerm):
     """First view against the second and third, without negatives that a frozen model finds too similar.
 
     threshold: cosine of the frozen model above which a negative is filtered. Source: Wang et al. 2024 (MultiCSR),
     authors' code, stage 3.
     """
 
-    needs: ClassVar[frozenset[str]] = frozenset({FROZEN})
-    views: ClassVar[int] = 3
-    hard_frozen: ClassVar[bool] = True
-    reads: ClassVar[Reads] = reads("z", "frozen", views=3, models=1)
     temperature: Positive = 0.05  # MultiCSR release, its example
     threshold: Cosine = 0.95
 
     def forward(self, step: LossInputs) -> Tensor:
-        """Return a scalar in nats."""
         views = tuple(view.z for view in step.views[:3])
         return filtered_bce(views, tuple(step.frozen[0][:3]), self.temperature, self.threshold)
 
@@ -217,7 +210,6 @@ class GuidedNCE(LossTerm):
         self.reads = reads("z", *(["frozen"] if teacher else []), views=3, models=int(teacher))
 
     def forward(self, step: LossInputs) -> Tensor:
-        """Return a scalar in nats."""
         views = tuple(view.z for view in step.views[:3])
         guide = tuple(step.frozen[0]) if self.guide == "teacher" else tuple(z.detach() for z in views)
         common = min(len(views), len(guide))

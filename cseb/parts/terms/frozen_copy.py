@@ -50,11 +50,9 @@ class MultiLayerNCE(LossTerm):
     anchor_dropout: bool = True
 
     def setup(self, encoder: Encoder) -> None:
-        """Copy the backbone."""
         self.frozen = copy.deepcopy(encoder.backbone).requires_grad_(False)
 
     def forward(self, step: LossInputs) -> Tensor:
-        """Return a scalar in nats."""
         assert step.head is not None
         anchors = step.views[0].z
         pooled = self.pooled(step.views[0].ids, step.views[0].mask)  # (B, L + 1, D)
@@ -96,7 +94,6 @@ class L2ToInit(LossTerm):
             self.register_buffer(f"start_{number}", weight.detach().clone(), persistent=False)
 
     def forward(self, step: LossInputs) -> Tensor:
-        """Return a scalar of at least 0."""
         distances = [
             (weight - start).square().sum() for weight, start in zip(self.weights, self.buffers(), strict=True)
         ]

@@ -70,10 +70,7 @@ def info_nce_literal(anchors: Tensor, positives: Tensor, queue: Tensor, temperat
 
 
 def hard_negative_bias(batch: int, further: int, weight: float, like: Tensor) -> Tensor:
-    """Return (B, 2 B + further): log weight for an anchor's own hard negative, columns B to 2 B - 1; else 0.
-
-    Source: Gao et al. 2021, eq. 5 and table 7 (alpha).
-    """
+    """Return (B, 2 B + further): log weight for an anchor's own hard negative, columns B to 2 B - 1; else 0."""
     bias = torch.zeros(batch, 2 * batch + further, dtype=like.dtype, device=like.device)
     bias[:, batch : 2 * batch].fill_diagonal_(math.log(weight))
     return bias
@@ -89,7 +86,6 @@ class EachNCE(LossTerm):
     temperature: Positive = 0.05  # WhitenedCSE release
 
     def forward(self, step: LossInputs) -> Tensor:
-        """Return a scalar in nats."""
         anchors, *positives = (view.z for view in step.views)
         return torch.stack([info_nce(anchors, positive, self.temperature) for positive in positives]).sum()
 
@@ -113,7 +109,6 @@ class InfoNCE(LossTerm):
         self.reads = reads("z", *queued, views=3 if self.negatives == "batch" and self.form == "released" else 2)
 
     def forward(self, step: LossInputs) -> Tensor:
-        """Return a scalar in nats."""
         anchors, positives, *hard = (view.z for view in step.views)
         if self.negatives == "zeroed":
             return info_nce_zeroed(anchors, positives, self.temperature)
@@ -136,7 +131,6 @@ class Alignment(PairLoss):
     """
 
     def loss(self, left: Tensor, right: Tensor) -> Tensor:
-        """Return a scalar in [0, 2]. left, right: (B, P)."""
         return (1 - F.cosine_similarity(left, right, dim=-1)).mean()
 
 
@@ -163,5 +157,4 @@ class Reconstruction(PairLoss):
     form: Literal["released", "unit", "raw"] = "released"
 
     def loss(self, left: Tensor, right: Tensor) -> Tensor:
-        """Return a scalar of at least 0. left, right: (B, P)."""
         return squared_distance(left, right, self.form)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import KW_ONLY
 from functools import partial
 from typing import Any, ClassVar
 
@@ -12,11 +11,11 @@ import torch
 from torch import Generator, Tensor, nn
 
 from cseb.encoder.encoder import Encoder
-from cseb.encoder.interface import CONTEXT, EMBEDDINGS, Shape
+from cseb.encoder.interface import CONTEXT, EMBEDDINGS
 from cseb.errors import BadSpec
 from cseb.methods.option_types import Count, Positive, Rate, Size
 from cseb.parts import LossInputs, Reads, reads
-from cseb.parts.base import LossTerm
+from cseb.parts.base import EncoderPart, LossTerm
 from cseb.parts.terms.infonce import info_nce
 from cseb.parts.tuning import layers_of, meta_backbone
 
@@ -51,7 +50,7 @@ def _times(factor: Tensor, module: nn.Module, inputs: Any, left: Any) -> Any:
     return (left[0] * factor.to(left[0].dtype), *left[1:])  # as some families' layers answer
 
 
-class LearntMaskNCE(LossTerm):
+class LearntMaskNCE(EncoderPart, LossTerm):
     """InfoNCE of the two views, encoded again with adversarial masks on their token states.
 
     points: where states are masked, behind the embedding layer and the first layers. Tokens and features have scores
@@ -70,8 +69,6 @@ class LearntMaskNCE(LossTerm):
     threshold: Rate = 0.05
     ascents: Size = 4
     size: Positive = 0.1
-    _: KW_ONLY
-    shape: Shape
 
     def __post_init__(self) -> None:
         shape = self.shape
@@ -106,7 +103,6 @@ class LearntMaskNCE(LossTerm):
         self.encoder = [encoder]
 
     def forward(self, step: LossInputs) -> Tensor:
-        """Return a scalar in nats."""
         ids, mask = (torch.cat([getattr(view, name) for view in step.views[:2]]) for name in ("ids", "mask"))
         tokens, features = self.hardest(step, ids, mask)
         return self.cost(step, ids, mask, binary_mask(tokens, self.threshold), binary_mask(features, self.threshold))

@@ -56,6 +56,5 @@ class JSDLocalGlobal(LossTerm):
         self.local = [pooler.local]
 
     def forward(self, step: LossInputs) -> Tensor:
-        """Return a scalar in nats."""
         view = step.views[0]
         return jsd_local_global(self.local[0](view.layers[-1], view.mask), view.mask, view.h)

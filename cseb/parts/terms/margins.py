@@ -38,7 +38,6 @@ class ArcNCE(PairLoss):
     margin: Annotated[float, Between(0, 90)] = 10.0
 
     def loss(self, left: Tensor, right: Tensor) -> Tensor:
-        """Return a scalar in nats. left, right: (B, P)."""
         matrix = cosines(left, right)
         widened = torch.where(diagonal(matrix), add_margin(matrix, math.radians(self.margin)), matrix)
         return match_loss(widened / self.temperature)
@@ -57,7 +56,6 @@ class Triplet(LossTerm):
     margin: float = 0.0
 
     def forward(self, step: LossInputs) -> Tensor:
-        """Return a scalar of at least 0."""
         first, second = (F.cosine_similarity(step.views[0].z, edit.z, dim=-1) for edit in step.edits[:2])
         return (second - first + self.margin).clamp(min=0).mean()
 
@@ -84,7 +82,6 @@ class BidirMargin(LossTerm):
             raise BadSpec(f"bidir_margin: least is {least}, most is {most}; least must be below most")
 
     def forward(self, step: LossInputs) -> Tensor:
-        """Return a scalar of at least 0."""
         anchors = step.views[0].z
         positive, negative = (F.cosine_similarity(anchors, view.z, dim=-1) for view in (step.views[1], step.edits[0]))
         return bidir_margin(positive, negative, self.least, self.most)
@@ -113,6 +110,5 @@ class HardestHinge(LossTerm):
     margin: Annotated[float, Between(0, 2)] = 0.2
 
     def forward(self, step: LossInputs) -> Tensor:
-        """Return a scalar of at least 0."""
         anchors, positives, negatives = (view.z for view in step.views[:3])
         return hardest_hinge(anchors, positives, negatives, self.margin)

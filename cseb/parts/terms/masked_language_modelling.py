@@ -3,20 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from pathlib import Path
+from typing import Any, ClassVar
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
+from transformers import AutoModelForMaskedLM
 
 from cseb.encoder.interface import LANGUAGE, EncodedView, Shape
+from cseb.errors import BadData, first_line
 from cseb.methods.option_types import Count, Rate
 from cseb.parts import ALL, LossInputs, Reads, reads
 from cseb.parts.base import LossTerm
-from cseb.parts.contract_checks import check_mask_token, check_masked_lm
+from cseb.parts.contract_checks import check_masked_lm
 
 HIDDEN, SWAPPED = 0.8, 0.1  # of the selected tokens; the rest stay as they are. Source: Devlin et al. 2019, section 3.1
 IGNORED = -100  # no token of any vocabulary
+
+
+def load_masked_lm(path: Path, what: str, cure: str, config: Any = None) -> Any:
+    """Return the masked-LM model of a folder, which an error calls `what`. Raises: BadData, which ends with `cure`."""
+    try:
+        model, info = AutoModelForMaskedLM.from_pretrained(
+            path,
+            config=config,
+            use_safetensors=True,
+            dtype=torch.float32,
+            output_loading_info=True,
+            trust_remote_code=False,
+        )
+    except Exception as error:  # transformers raises whatever its parsers do
+        raise BadData(f"{what} {path}: its masked-LM model cannot be loaded: {first_line(error)}; {cure}") from None
+    if missing := sorted(name for name in info["missing_keys"] if "pooler" not in name):
+        raise BadData(f"{what} {path}: its masked-LM model lacks weights such as {missing[0]}; {cure}")
+    return model
+
+
+def select(content: Tensor, rate: float, rng: torch.Generator) -> Tensor:
+    """Draw a fraction of the sentences' own tokens: a mask (N, T). content: see EncodedView."""
+    return (torch.rand(content.shape, generator=rng, device=content.device) < rate) & content.bool()
 
 
 def corrupt(ids: Tensor, selected: Tensor, mask_id: int, vocabulary: int, rng: torch.Generator) -> Tensor:
@@ -35,10 +61,7 @@ def joined(views: Sequence[EncodedView], *fields: str) -> tuple[Tensor, ...]:
 
 
 def masked_language(logits: Tensor, targets: Tensor) -> Tensor:
-    """Return the mean cross-entropy of M selected tokens; 0 if there are none. logits: (M, V), targets: (M,).
-
-    Source: Devlin et al. 2019, section 3.1; as a further term: Gao et al. 2021, table D.2; InforMin-CL, table 6.
-    """
+    """Return the mean cross-entropy of M selected tokens; 0 if there are none. logits: (M, V), targets: (M,)."""
     return F.cross_entropy(logits, targets, reduction="sum") / max(len(targets), 1)
 
 
@@ -58,26 +81,27 @@ class MLM(LossTerm):
     needs: ClassVar[frozenset[str]] = frozenset({LANGUAGE})
     views: ClassVar[int] = 1
     reads: ClassVar[Reads] = reads("language", views=ALL, tokens=ALL)
+    hidden_views: int | None = None  # how many of the first views have tokens hidden; None = all
 
     def __init__(self, rate: Rate = 0.15, corrupt_contrast: bool = False, *, shape: Shape) -> None:
         self.rate, self.corrupt_contrast = rate, corrupt_contrast
-        check_mask_token("mlm", shape)
         check_masked_lm("mlm", shape)
         self.mask_id, self.vocabulary = shape.mask_id, shape.vocabulary
 
     def hide(self, ids: Tensor, content: Tensor, rng: torch.Generator) -> tuple[Tensor, Tensor]:
         """Return corrupted ids (N, T) and the original selected ids; IGNORED elsewhere. content: see EncodedView."""
-        selected = torch.rand(ids.shape, generator=rng, device=ids.device) < self.rate
-        selected = selected & content.bool()
+        selected = select(content, self.rate, rng)
         hidden = corrupt(ids, selected, self.mask_id, self.vocabulary, rng)
         return hidden, torch.where(selected, ids, torch.full_like(ids, IGNORED))
 
     def forward(self, step: LossInputs) -> Tensor:
-        """Return a scalar in nats."""
         assert step.language is not None
         assert step.read is not None
-        ids, mask, content = joined(step.views, "ids", "mask", "content")
-        ids, targets = (ids, step.targets) if step.targets is not None else self.hide(ids, content, step.rng)
+        ids, mask, content = joined(step.views[: self.hidden_views], "ids", "mask", "content")
+        if step.targets is None:  # no term has hidden anything yet
+            ids, targets = MLM.hide(self, ids, content, step.rng)
+        else:
+            targets = step.targets[: len(ids)]
         states, selected = step.read(ids, mask), targets != IGNORED
         return masked_language(step.language(states[selected]), targets[selected])
 
@@ -94,7 +118,7 @@ class AnchorMLM(MLM):
 
     def __init__(self, rate: Rate = 0.15, anchors: Count = 2, positives: Count = 2, *, shape: Shape) -> None:
         super().__init__(rate, corrupt_contrast=True, shape=shape)
-        self.spans = (anchors, positives)
+        self.spans, self.hidden_views = (anchors, positives), anchors
         self.reads: Reads = reads("language", views=anchors, tokens=anchors)  # type: ignore[misc]
 
     def hide(self, ids: Tensor, content: Tensor, rng: torch.Generator) -> tuple[Tensor, Tensor]:
@@ -102,15 +126,3 @@ class AnchorMLM(MLM):
         rows = len(ids) // (1 + self.spans[1])
         hidden, targets = super().hide(ids[:rows], content[:rows], rng)
         return torch.cat([hidden, ids[rows:]]), torch.cat([targets, torch.full_like(ids[rows:], IGNORED)])
-
-    def forward(self, step: LossInputs) -> Tensor:
-        """Return a scalar in nats."""
-        assert step.language is not None
-        assert step.read is not None
-        ids, mask, content = joined(step.views[: self.spans[0]], "ids", "mask", "content")
-        if step.targets is None:  # no other term has hidden anything yet
-            ids, targets = super().hide(ids, content, step.rng)
-        else:
-            targets = step.targets[: len(ids)]
-        states, selected = step.read(ids, mask), targets != IGNORED
-        return masked_language(step.language(states[selected]), targets[selected])

@@ -19,7 +19,7 @@ from cseb.errors import BadSpec
 from cseb.methods.option_types import Rate
 from cseb.parts import ALL, LossInputs, Reads, reads
 from cseb.parts.base import LossTerm
-from cseb.parts.terms.masked_language_modelling import joined, masked_language
+from cseb.parts.terms.masked_language_modelling import joined, masked_language, select
 
 
 def states_before(states: Tensor, selected: Tensor) -> Tensor:
@@ -67,7 +67,7 @@ class MNTP(LossTerm):
 
     def hide(self, ids: Tensor, content: Tensor, rng: torch.Generator) -> tuple[Tensor, Tensor]:
         """Return ids (N, T) with blanks, and a mask of these (N, T). content: see EncodedView."""
-        selected = (torch.rand(ids.shape, generator=rng, device=ids.device) < self.rate) & content.bool()
+        selected = select(content, self.rate, rng)
         selected[:, 0] = False
         return torch.where(selected, torch.full_like(ids, self.blank), ids), selected
 

@@ -12,11 +12,10 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from cseb.encoder.encoder import Encoder
-from cseb.encoder.interface import Shape
 from cseb.errors import BadSpec
 from cseb.methods.option_types import Count, Positive, Rate, Size
 from cseb.parts import LossInputs, Reads, reads
-from cseb.parts.base import LossTerm
+from cseb.parts.base import EncoderPart, LossTerm
 from cseb.parts.heads import new_linear
 from cseb.parts.momentum_queue import momentum_update, push
 from cseb.parts.terms.infonce import info_nce
@@ -32,7 +31,7 @@ def cosine_momentum(start: float, done: int, steps: int) -> float:
     return 1 - (1 - start) * (math.cos(math.pi * min(done / steps, 1.0)) + 1) / 2
 
 
-class MomentumNCE(LossTerm):
+class MomentumNCE(EncoderPart, LossTerm):
     """The first view, through three small networks, against a momentum copy's vectors of the batch and of a queue.
 
     Online: the encoder, a dense layer that starts as BERT's pooler where there is one, a projection, a predictor. The
@@ -51,18 +50,13 @@ class MomentumNCE(LossTerm):
     momentum: Rate = 0.85
     dropout: Rate = 0.1
     _: KW_ONLY
-    shape: Shape
     run_steps: int
 
     def __post_init__(self) -> None:
         self.width, self.steps = self.shape.width, max(self.run_steps, 1)
         self.projection = nn.Sequential(
-            *(
-                new_linear(self.width),
-                new_linear(self.width),
-                nn.LayerNorm(self.width, SMALLEST),
-                nn.Dropout(self.dropout),
-            )
+            *(new_linear(self.width), new_linear(self.width)),
+            *(nn.LayerNorm(self.width, SMALLEST), nn.Dropout(self.dropout)),
         )
         self.predictor = nn.Sequential(
             *(new_linear(self.width), nn.LayerNorm(self.width, SMALLEST), nn.Dropout(self.dropout)),
@@ -85,7 +79,6 @@ class MomentumNCE(LossTerm):
         self.done = 0
 
     def forward(self, step: LossInputs) -> Tensor:
-        """Return a scalar in nats."""
         assert step.sids is not None
         view, sids = step.views[0], step.sids
         self.keys, self.sids = self.keys.to(view.h.device), self.sids.to(view.h.device)

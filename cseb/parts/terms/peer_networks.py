@@ -53,7 +53,6 @@ class GroupSoftmaxBCE(LossTerm):
     temperature: Positive = 0.05  # PCL release
 
     def forward(self, step: LossInputs) -> Tensor:
-        """Return a scalar in nats."""
         positives = len(step.views) - 1 + len(step.edits)
         return group_softmax_bce(_groups(step, step, self.temperature), positives)
 
@@ -71,7 +70,6 @@ class KLPeers(LossTerm):
     reduction: Literal["element", "batchmean"] = "element"
 
     def forward(self, step: LossInputs) -> Tensor:
-        """Return a scalar in nats, at least 0."""
         assert step.peer is not None
         pairs = [((step, step.peer), (step.peer, step)), ((step, step), (step.peer, step.peer))]
         return torch.stack([self._divergence(main, peer) for main, peer in pairs]).sum()

@@ -52,7 +52,6 @@ class RankScores(LossTerm):
     similarity: Literal["cosine", "angle", "symmetric_angle"] = "cosine"
 
     def forward(self, step: LossInputs) -> Tensor:
-        """Return a scalar of at least 0."""
         left, right = step.views[0].z, step.views[1].z
         assert step.scores is not None
         return rank_cost(self.pair_scores(left, right), step.scores, self.scale)
@@ -83,7 +82,6 @@ class ScoreMSE(LossTerm):
             raise BadSpec(f"score_mse: highest is {self.highest}, lowest {self.lowest}; highest must be above lowest")
 
     def forward(self, step: LossInputs) -> Tensor:
-        """Return a scalar of at least 0."""
         assert step.scores is not None
         cosine = F.cosine_similarity(step.views[0].z, step.views[1].z, dim=-1)
         return (cosine - (step.scores - self.lowest) / (self.highest - self.lowest)).square().mean()

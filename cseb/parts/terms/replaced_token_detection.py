@@ -10,22 +10,19 @@ from typing import Any, ClassVar, Literal
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
-from transformers import AutoConfig, AutoModelForMaskedLM
+from transformers import AutoConfig
 
 from cseb.data import checkpoint
 from cseb.data.weights import locate
 from cseb.encoder.encoder import Encoder
-from cseb.encoder.interface import Shape
 from cseb.errors import BadData, BadSpec, first_line
 from cseb.methods.option_types import Rate
 from cseb.parts import ALL, LossInputs, reads
-from cseb.parts.base import LossTerm
+from cseb.parts.base import EncoderPart, LossTerm
 from cseb.parts.contract_checks import check_mask_token
-from cseb.parts.terms.masked_language_modelling import corrupt, joined
+from cseb.parts.terms.masked_language_modelling import corrupt, joined, load_masked_lm, select
 
 ROWS = 32  # filled in at once; logits over a vocabulary are large
-
-Fill = Literal["argmax_all", "argmax_masked", "sample"]
 
 
 def find_generator(name: str, folder: Path | None, vocabulary: int) -> Path:
@@ -57,16 +54,7 @@ class Generator(nn.Module):
 
     def __init__(self, path: Path) -> None:
         super().__init__()
-        try:
-            model: Any
-            model, info = AutoModelForMaskedLM.from_pretrained(
-                path, use_safetensors=True, dtype=torch.float32, output_loading_info=True, trust_remote_code=False
-            )
-        except Exception as error:  # transformers raises whatever its parsers do
-            raise BadData(f"generator {path}: cannot be loaded: {first_line(error)}; take generator=self") from None
-        if missing := sorted(name for name in info["missing_keys"] if "pooler" not in name):
-            raise BadData(f"generator {path}: lacks weights such as {missing[0]}; name a model with a masked-LM head")
-        self.model = model.requires_grad_(False)
+        self.model = load_masked_lm(path, "generator", "name a model with a masked-LM head").requires_grad_(False)
 
     @torch.no_grad()
     def forward(self, ids: Tensor, mask: Tensor, sample: bool, rng: torch.Generator) -> Tensor:
@@ -83,14 +71,11 @@ class Generator(nn.Module):
 
 
 def detection(logits: Tensor, replaced: Tensor, counted: Tensor) -> Tensor:
-    """Return the cross-entropy of detecting replaced tokens, over counted tokens. (N, T, 2), (N, T), (N, T).
-
-    Source: Chuang et al. 2022 (DiffCSE), replaced token detection; Clark et al. 2020 (ELECTRA).
-    """
+    """Return the cross-entropy of detecting replaced tokens, over counted tokens. (N, T, 2), (N, T), (N, T)."""
     return F.cross_entropy(logits[counted], replaced[counted].long())
 
 
-class RTD(LossTerm):
+class RTD(EncoderPart, LossTerm):
     """A copy of the backbone, with the sentence vector as its first token, detects replaced tokens.
 
     rate: fraction of the sentence's own tokens that a frozen generator has to guess, anew at every step. generator:
@@ -108,34 +93,29 @@ class RTD(LossTerm):
     own: ClassVar[Mapping[str, str]] = {"generator": "self"}
     requires: ClassVar[str] = "generator, second encoder"
     views: ClassVar[int] = 1
+    rate: Rate = 0.3
+    generator: str = "distilbert-base-uncased"
+    fill: Literal["argmax_all", "argmax_masked", "sample"] = "argmax_all"
+    on: Literal["z", "h"] = "z"
+    count: Literal["all", "real"] = "all"
 
-    def __init__(
-        self,
-        rate: Rate = 0.3,
-        generator: str = "distilbert-base-uncased",
-        fill: Fill = "argmax_all",
-        on: Literal["z", "h"] = "z",
-        count: Literal["all", "real"] = "all",
-        *,
-        shape: Shape,
-    ) -> None:
-        self.rate, self.fill, self.on, self.count = rate, fill, on, count
-        self.reads = reads(on, views=ALL, tokens=ALL)
-        if not generator:
-            raise BadSpec(f"rtd: generator is {generator!r}; it must be self, or name a masked-language model")
+    def __post_init__(self) -> None:
+        shape = self.shape
+        self.reads = reads(self.on, views=ALL, tokens=ALL)
+        if not self.generator:
+            raise BadSpec(f"rtd: generator is {self.generator!r}; it must be self, or name a masked-language model")
         check_mask_token("rtd", shape)
-        if generator == "self" and not shape.language:
+        if self.generator == "self" and not shape.language:
             raise BadSpec("rtd: this encoder's files have no masked-LM head; name another model as generator")
-        self.place, self.shape = find_generator(generator, shape.folder, shape.vocabulary), shape
+        self.place = find_generator(self.generator, shape.folder, shape.vocabulary)
         self.classifier = nn.Linear(shape.width, 2)
 
     def setup(self, encoder: Encoder) -> None:
         """Copy the backbone and load the generator."""
-        self.generator = Generator(self.place)
+        self.guesser = Generator(self.place)
         self.discriminator = copy.deepcopy(encoder.backbone)
 
     def forward(self, step: LossInputs) -> Tensor:
-        """Return a scalar in nats."""
         ids, mask, content, vectors = joined(step.views, "ids", "mask", "content", self.on)
         if vectors.shape[1] != self.shape.width:
             raise BadSpec(f"rtd: the head gives {vectors.shape[1]} numbers, a token has {self.shape.width}; take on=h")
@@ -146,9 +126,9 @@ class RTD(LossTerm):
 
     def guess(self, ids: Tensor, mask: Tensor, content: Tensor, rng: torch.Generator) -> Tensor:
         """Return ids (N, T) with tokens replaced; the first token and padding stay."""
-        selected = (torch.rand(ids.shape, generator=rng, device=ids.device) < self.rate) & content.bool()
+        selected = select(content, self.rate, rng)
         masked = corrupt(ids, selected, self.shape.mask_id, self.shape.vocabulary, rng)
-        predicted: Tensor = self.generator(masked, mask, self.fill == "sample", rng)
+        predicted: Tensor = self.guesser(masked, mask, self.fill == "sample", rng)
         replaceable = mask.bool() if self.fill == "argmax_all" else selected
         replaceable = replaceable & (torch.arange(ids.shape[1], device=ids.device) > 0)
         return torch.where(replaceable, predicted, ids)
