@@ -8,9 +8,9 @@ import sys
 
 import pytest
 
-from cseb.methods.grammar import parse_method
-from cseb.methods.part_facts import TABLE, facts, imported
-from cseb.registry import METHODS, SLOTS
+from cseb.errors import BadSpec
+from cseb.methods.part_facts import TABLE, Facts, Option, facts, imported
+from cseb.registry import SLOTS
 
 BUILTIN = [name for registry in SLOTS.values() for name in registry.builtin]
 STALE = "facts.json is not what the classes state; write it again: python -m benchmarks.facts"
@@ -34,7 +34,10 @@ def test_facts_of_built_in_parts_do_not_import_torch() -> None:
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
 
 
-@pytest.mark.parametrize("name", METHODS)
-def test_every_method_has_options_its_parts_allow(name: str) -> None:
-    for fraction in (0.001, 0.01, 0.1, 1.0):
-        parse_method(name).at(fraction)
+def test_options_without_a_default_must_be_given_and_others_must_exist() -> None:
+    part = Facts(name="mine", slot="terms", where="", options=(Option("strength", float), Option("power", float, 2.0)))
+    part.check({"strength": 3.0})
+    with pytest.raises(BadSpec, match="mine needs a value for strength"):
+        part.check({})
+    with pytest.raises(BadSpec, match="no option 'strenth'; did you mean strength"):
+        part.check({"strenth": 1})

@@ -63,11 +63,11 @@ def test_minus_takes_a_part_away() -> None:
 
 
 def test_words_and_literals_are_values() -> None:
-    found = options("simcse+ami(layers=[1,2],slicing=head_pairs,scale_by_valid=false,weight=-1)", "ami")
-    assert found["layers"] == (1, 2)
-    assert found["slicing"] == "head_pairs"
-    assert found["scale_by_valid"] is False
-    assert found["weight"] == -1
+    result = options("simcse+ami(layers=[1,2],slicing=head_pairs,scale_by_valid=false,weight=-1)", "ami")
+    assert result["layers"] == (1, 2)
+    assert result["slicing"] == "head_pairs"
+    assert result["scale_by_valid"] is False
+    assert result["weight"] == -1
 
 
 def test_per_fraction_then_the_benchmark_then_the_user() -> None:
@@ -146,10 +146,10 @@ def test_every_part_belongs_to_one_slot() -> None:
 
 @pytest.mark.parametrize("name", sorted(part_names()))
 def test_what_a_name_puts_in_has_every_option(name: str) -> None:
-    held = preset(name)
-    facts(held.name).check(dict(held.options))
-    stated = [one.name for one in facts(held.name).options if one.name not in facts(held.name).unstated]
-    assert [key for key, _ in held.options] == stated
+    default = preset(name)
+    facts(default.name).check(dict(default.options))
+    stated = [option.name for option in facts(default.name).options if option.name not in facts(default.name).unstated]
+    assert [key for key, _ in default.options] == stated
 
 
 def test_a_preset_takes_other_options_and_refuses_what_it_lacks() -> None:
@@ -173,6 +173,22 @@ def test_a_changed_option_changes_the_resolved_text() -> None:
     once = parse_method("simcse").at(1.0).resolved()
     assert parse_method("simcse+infonce(temperature=0.05)").at(1.0).resolved() == once
     assert parse_method("simcse+infonce(temperature=0.06)").at(1.0).resolved() != once
+
+
+@pytest.mark.parametrize(
+    ("text", "seen"),
+    [
+        ("mean", ()),
+        ("mean+sif", ("subset",)),
+        ("bert-flow", ("subset",)),
+        ("distillcse", ("subset",)),
+        ("diffcse", ("external", "subset")),
+        ("diffcse+rtd(generator=self)", ("subset",)),
+        ("msse+back_translation", ("external", "subset")),
+    ],
+)
+def test_data_seen_are_those_of_training_and_of_what_is_fitted(text: str, seen: tuple[str, ...]) -> None:
+    assert parse_method(text).at(1.0).data_seen() == seen
 
 
 def test_unknown_parts_name_what_is_near() -> None:

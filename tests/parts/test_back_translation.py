@@ -12,8 +12,8 @@ from cseb.parts import back_translation as translation
 from cseb.parts.back_translation import BackTranslation, read, write
 from cseb.parts.views import Paraphrase
 from cseb.training.build import build, check
-from cseb.training.loop import train
 from tests.conftest import SENTENCES, save_tokenizer
+from tests.training.small_runs import run
 
 FEW = SENTENCES[:6]
 
@@ -50,27 +50,27 @@ def part(models: tuple[str, str], cache: Path) -> BackTranslation:
 
 def test_translations_are_aligned_deterministic_and_cached(models: tuple[str, str], tmp_path: Path) -> None:
     first = part(models, tmp_path / "a")
-    sentences, told = first(FEW)
+    sentences, translations = first(FEW)
     assert sentences is FEW
-    assert len(told) == len(FEW)
+    assert len(translations) == len(FEW)
     assert set(read(first.file)) == set(FEW)
-    assert part(models, tmp_path / "b")(list(reversed(FEW)))[1] == told[::-1]
-    assert Paraphrase(file=str(first.file))(FEW)[1] == [one.strip() for one in told]
+    assert part(models, tmp_path / "b")(list(reversed(FEW)))[1] == translations[::-1]
+    assert Paraphrase(file=str(first.file))(FEW)[1] == [value.strip() for value in translations]
 
 
 def test_what_is_known_is_never_translated_again(
     models: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     view = part(models, tmp_path)
-    _, told = view(FEW[:4])
+    _, translations = view(FEW[:4])
     asked: list[str] = []
     original = translation.translate
     monkeypatch.setattr(translation, "translate", lambda texts, *rest: asked.extend(texts) or original(texts, *rest))
-    assert view(FEW)[1][:4] == told
+    assert view(FEW)[1][:4] == translations
     assert set(FEW[4:]) <= set(asked)
     assert not set(FEW[:4]) & set(asked)
     monkeypatch.setattr(translation, "_load_model", None)  # nothing lacks, so no model is loaded
-    assert view(FEW)[1][:4] == told
+    assert view(FEW)[1][:4] == translations
 
 
 def test_a_stopped_run_goes_on_where_it_was(
@@ -128,14 +128,10 @@ def test_models_that_are_not_there_are_one_line(models: tuple[str, str], tmp_pat
         part(("", models[1]), tmp_path)
 
 
-def test_translators_are_declared_as_external() -> None:
-    assert parse_method("msse+back_translation").at(1.0).data_seen() == ("external", "subset")
-
-
 def test_a_trained_job_carries_the_note(models: tuple[str, str], tmp_path: Path, tiny: Callable[[str], Path]) -> None:
     text = f"simcse+back_translation(forward={models[0]!r},backward={models[1]!r},beams=1,cache={str(tmp_path)!r})"
     method = parse_method(f"{text}+recipe(steps=2,warmup=0,batch_size=4,eval_every=1)").at(1.0)
     check(method, tiny("bert"))
-    trained = train(build(method, tiny("bert"), 0), FEW, 0, "cpu", None, lambda look: None)
+    trained = run(build(method, tiny("bert"), 0), FEW)
     assert "of the translations equal their sentence" in trained.notes[0]
     assert all(loss < 10 for _, loss, _ in trained.curve)

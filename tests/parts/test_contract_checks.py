@@ -16,8 +16,8 @@ STATED: Mapping[str, object] = {"needs": frozenset({LAYERS, ATTENTIONS}), "views
 
 def live(slot: str, **changes: object) -> object:
     """A part that has all its slot asks for, but for these changes; None takes something away."""
-    held = {**dict.fromkeys(METHODS[slot], lambda *_: None), **STATED, **changes}
-    return type("Part", (), {name: value for name, value in held.items() if value is not None})()
+    options = {**dict.fromkeys(METHODS[slot], lambda *_: None), **STATED, **changes}
+    return type("Part", (), {name: value for name, value in options.items() if value is not None})()
 
 
 @pytest.mark.parametrize("slot", METHODS)
@@ -36,11 +36,13 @@ def test_a_method_that_is_missing_or_no_method_is_named(slot: str, method: str) 
 
 @pytest.mark.parametrize("slot", ["terms", "pooler", "network"])
 @pytest.mark.parametrize(
-    ("needs", "found"),
+    ("needs", "message"),
     [(None, "has no needs"), ("layers", "has needs = "), (7, "has needs = 7"), (frozenset({"layerz"}), "layerz")],
 )
-def test_needs_are_a_set_of_names_that_the_backbone_knows(slot: str, needs: object, found: str) -> None:
-    with pytest.raises(BadSpec, match=f"mine: its class .*{found}.*; write needs = frozenset\\(\\) or a frozenset of"):
+def test_needs_are_a_set_of_names_that_the_backbone_knows(slot: str, needs: object, message: str) -> None:
+    with pytest.raises(
+        BadSpec, match=f"mine: its class .*{message}.*; write needs = frozenset\\(\\) or a frozenset of"
+    ):
         check_contract(slot, "mine", live(slot, needs=needs))
 
 
@@ -49,8 +51,8 @@ def test_needs_are_a_set_of_names_that_the_backbone_knows(slot: str, needs: obje
 )
 @pytest.mark.parametrize("views", [None, True, 0, 1.5, "2"])
 def test_views_are_a_number_from_one(slot: str, what: str, views: object) -> None:
-    found = "has no views" if views is None else f"has views = {views!r}"
-    with pytest.raises(BadSpec, match=f"mine: its class {found}; write {what}, such as views = 2"):
+    problem = "has no views" if views is None else f"has views = {views!r}"
+    with pytest.raises(BadSpec, match=f"mine: its class {problem}; write {what}, such as views = 2"):
         check_contract(slot, "mine", live(slot, views=views))
 
 

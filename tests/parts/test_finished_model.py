@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +19,9 @@ from cseb.methods.grammar import parse_method
 from cseb.training.build import build
 from tests.command_line import call
 from tests.conftest import SENTENCES
+from tests.training.small_runs import Tiny, built_of
 from tests.world import WORLD
 
-Tiny = Callable[[str], Path]
 SCALE = "recipe(batch_size=8,learning_rate=1e-2,eval_every=1,dropout=0.1)"
 
 
@@ -84,7 +83,7 @@ def test_what_is_left_out_is_said_on_the_terminal_and_in_the_record(finished: Pa
 def test_other_encoders_have_no_modules_of_their_own(tiny: Tiny, finished: Path) -> None:
     assert left_out(tiny("bert")) == ""
     with pytest.raises(BadSpec, match="modules after the pooling are none; Dense, LayerNorm, Normalize are possible"):
-        build(parse_method("mean+own_modules").at(1.0), tiny("bert"), 0)
+        built_of(tiny, "mean+own_modules")
     listed = json.loads((finished / "modules.json").read_text())
     listed[2]["type"] = "sentence_transformers.models.CNN"
     (finished / "modules.json").write_text(json.dumps(listed))

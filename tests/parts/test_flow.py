@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,12 +11,11 @@ from cseb.encoder.interface import Shape
 from cseb.errors import BadSpec
 from cseb.methods.grammar import parse_method
 from cseb.parts.flow import ActNorm, Coupling, Flow, FlowStep, Glow, log_normal
-from cseb.training.build import build, check
-from cseb.training.checkpoints import restore
+from cseb.training.build import check
 from cseb.training.loop import train
 from tests.conftest import SENTENCES
+from tests.training.small_runs import Tiny, built_of, run
 
-Tiny = Callable[[str], Path]
 SMALL = "flow(levels=2,steps=20,every=5)"
 
 
@@ -39,9 +37,9 @@ def shaken(glow: torch.nn.Module) -> torch.nn.Module:
 
 
 def flow(width: int = 6, seed: int = 0, **options: float) -> Flow:
-    held = {"levels": 2, "depth": 2, "width": 8, "steps": 200, "batch_size": 32, "learning_rate": 1e-2}
+    defaults = {"levels": 2, "depth": 2, "width": 8, "steps": 200, "batch_size": 32, "learning_rate": 1e-2}
     shape = Shape(width=width, layers=1, heads=1, mask_token=True, pooled=False, dropout=0.1)
-    return Flow(**{**held, "held_out": 0.1, "every": 10, **options}, shape=shape, run_seed=seed)  # type: ignore[arg-type]
+    return Flow(**{**defaults, "held_out": 0.1, "every": 10, **options}, shape=shape, run_seed=seed)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("width", [4, 5])
@@ -49,7 +47,7 @@ def test_a_coupling_changes_no_volume_and_an_actnorm_by_its_scales(width: int) -
     x = drawn(1, width)[0]
 
     def volume(module: Callable[[torch.Tensor], torch.Tensor]) -> float:
-        jacobian = torch.autograd.functional.jacobian(lambda one: module(one[None])[0], x)
+        jacobian = torch.autograd.functional.jacobian(lambda vector: module(vector[None])[0], x)
         return float(torch.linalg.slogdet(jacobian).logabsdet)
 
     coupling = Coupling(width, 3).double()
@@ -59,12 +57,12 @@ def test_a_coupling_changes_no_volume_and_an_actnorm_by_its_scales(width: int) -
     assert volume(coupling) == pytest.approx(0, abs=1e-12)
     assert not torch.equal(coupling(x[None])[0], x)
     actnorm = shaken(ActNorm(width).double())
-    told = actnorm(x[None])[1].item()
-    assert told == pytest.approx(sum(scale.exp().log().item() for scale in actnorm.log_scale))
-    assert volume(lambda one: actnorm(one)[0]) == pytest.approx(told)
+    log_volume = actnorm(x[None])[1].item()
+    assert log_volume == pytest.approx(sum(scale.exp().log().item() for scale in actnorm.log_scale))
+    assert volume(lambda vector: actnorm(vector)[0]) == pytest.approx(log_volume)
     ordered = FlowStep(width, 3).double()
     ordered.start(drawn(9, width), torch.Generator().manual_seed(1))
-    assert volume(lambda one: ordered(one)[0]) == pytest.approx(ordered(x[None])[1].item())
+    assert volume(lambda vector: ordered(vector)[0]) == pytest.approx(ordered(x[None])[1].item())
 
 
 def test_actnorm_starts_with_mean_0_and_variance_1() -> None:
@@ -85,26 +83,26 @@ def test_log_density_against_a_brute_force_jacobian(width: int, levels: int) -> 
     glow(drawn(20, width), torch.Generator().manual_seed(3))
     shaken(glow)
     x = drawn(1, width, seed=4)[0]
-    jacobian = torch.autograd.functional.jacobian(lambda one: glow(one[None])[0][0], x)
-    z, found = glow(x[None])
+    jacobian = torch.autograd.functional.jacobian(lambda vector: glow(vector[None])[0][0], x)
+    z, result = glow(x[None])
     expected = float(torch.linalg.slogdet(jacobian).logabsdet)
     expected += sum(-(value.item() ** 2) / 2 - math.log(math.sqrt(2 * math.pi)) for value in z[0])
-    assert found.item() == pytest.approx(expected)
+    assert result.item() == pytest.approx(expected)
 
 
 def test_what_it_maps_to_is_normal() -> None:
     """Vectors in a narrow cone, half of whose coordinates follow from the others: z has none of that left."""
     x = drawn(1200, 8).float()
     x = torch.cat([x, x @ torch.randn(8, 8, generator=torch.Generator().manual_seed(1)) + 0.1 * x.square()], dim=1) + 9
-    one = flow(width=16, levels=3, steps=500, depth=3, learning_rate=3e-3)
-    one.fit(x)
+    fitted = flow(width=16, levels=3, steps=500, depth=3, learning_rate=3e-3)
+    fitted.fit(x)
 
     def spread(vectors: torch.Tensor) -> tuple[float, float]:
         """Mean cosine of two vectors, and mean size of the correlation of two coordinates."""
         unit = torch.nn.functional.normalize(vectors, dim=1)
         return unit.mean(dim=0).square().sum().item(), (torch.corrcoef(vectors.T).abs().sum() - 16).item() / 240
 
-    before, after = spread(x), spread(one(x))
+    before, after = spread(x), spread(fitted(x))
     assert after[0] < 0.05 < before[0]
     assert after[1] < before[1] / 2
 
@@ -135,17 +133,17 @@ def test_held_out_vectors_choose_the_step() -> None:
 
 def test_the_same_seed_gives_the_same_bits_and_leaves_other_random_numbers_alone() -> None:
     x = drawn(60, 6).float()
-    one, again, other = flow(), flow(), flow(seed=1)
+    fitted, again, other = flow(), flow(), flow(seed=1)
     torch.manual_seed(0)
     expected = torch.rand(1)
     torch.manual_seed(0)
-    one.fit(x)
+    fitted.fit(x)
     assert torch.equal(torch.rand(1), expected)
     again.fit(drawn(60, 6, seed=7).float())  # an earlier look leaves no trace
     again.fit(x)
     other.fit(x)
-    assert torch.equal(one(x), again(x))
-    assert not torch.allclose(one(x), other(x))
+    assert torch.equal(fitted(x), again(x))
+    assert not torch.allclose(fitted(x), other(x))
 
 
 def test_subsets_and_encoders_that_are_too_small_are_refused(tiny: Tiny) -> None:
@@ -163,34 +161,16 @@ def test_subsets_and_encoders_that_are_too_small_are_refused(tiny: Tiny) -> None
 
 
 def test_test_vectors_are_those_of_the_encoder_through_the_flow_of_the_subset(tiny: Tiny) -> None:
-    plain = build(parse_method("first_last").at(1.0), tiny("bert"), 0).encoder
-    one = build(parse_method(f"bert-flow+{SMALL}").at(1.0), tiny("bert"), 0)
-    train(one, SENTENCES[:40], 0, "cpu", None, lambda look: None)
-    post = one.encoder.post
+    plain = built_of(tiny, "first_last").encoder
+    built = built_of(tiny, f"bert-flow+{SMALL}")
+    run(built, SENTENCES[:40])
+    post = built.encoder.post
     assert isinstance(post, Flow)
     vectors = torch.from_numpy(plain.embed(SENTENCES[40:]))
-    found = one.encoder.embed(SENTENCES[40:])
-    assert found.shape == vectors.shape
-    assert found.dtype == np.float32
-    assert np.allclose(found, post.glow(vectors)[0].numpy(), atol=1e-4)
-    assert parse_method("bert-flow").at(1.0).data_seen() == ("subset",)
-
-
-def test_every_checkpoint_of_a_trained_method_has_its_own_flow(tiny: Tiny) -> None:
-    recipe = "recipe(steps=4,warmup=0,batch_size=16,learning_rate=1e-2,eval_every=2)"
-    one = build(parse_method(f"simcse+{SMALL}+{recipe}").at(1.0), tiny("bert"), 0)
-    seen: list[np.ndarray] = []
-
-    def select(encoder) -> float:
-        seen.append(encoder.embed(SENTENCES[:5]))
-        return -float(len(seen))
-
-    found = train(one, SENTENCES, 0, "cpu", select, lambda look: None)
-    name = "post.glow.levels.0.0.actnorm.shift"
-    assert not found.best[name].equal(found.last[name])
-    restore(one.encoder, found.best)
-    assert np.array_equal(one.encoder.embed(SENTENCES[:5]), seen[0])
-    assert not np.array_equal(seen[0], seen[1])
+    embedded = built.encoder.embed(SENTENCES[40:])
+    assert embedded.shape == vectors.shape
+    assert embedded.dtype == np.float32
+    assert np.allclose(embedded, post.glow(vectors)[0].numpy(), atol=1e-4)
 
 
 def test_a_flow_leaves_the_training_of_the_encoder_alone(tiny: Tiny) -> None:
@@ -198,8 +178,8 @@ def test_a_flow_leaves_the_training_of_the_encoder_alone(tiny: Tiny) -> None:
     recipe = "recipe(steps=4,warmup=0,batch_size=16,learning_rate=1e-2,eval_every=1,clip=0.01)"
     last = []
     for text in ("simcse", f"simcse+{SMALL}"):
-        one = build(parse_method(f"{text}+{recipe}").at(1.0), tiny("bert"), 0)
-        last.append(train(one, SENTENCES, 0, "cpu", lambda encoder: 0.0, lambda look: None).last)
+        built = built_of(tiny, f"{text}+{recipe}")
+        last.append(train(built, SENTENCES, 0, "cpu", lambda encoder: 0.0, lambda look: None).last)
     plain, flowed = last
     assert all(flowed[name].equal(value) for name, value in plain.items())
     assert set(flowed) > set(plain)

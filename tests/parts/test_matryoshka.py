@@ -1,53 +1,35 @@
 """Terms at several widths: the sum written out, what does not count, and what is refused."""
 
 import math
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 import torch
 
-from cseb.encoder.interface import EncodedView, Shape
-from cseb.errors import BadSpec
-from cseb.methods.grammar import parse_method
+from cseb.encoder.interface import Shape
 from cseb.parts import LossInputs, Queued, reads
 from cseb.parts.matryoshka import Matryoshka, truncated
 from cseb.parts.terms.distillation import Regress
 from cseb.parts.terms.infonce import InfoNCE
-from cseb.training.build import build, check
+from tests.parts.terms.two_views import cosine, step
 
-Tiny = Callable[[str], Path]
 Z1 = [[0.9, 0.1, -0.3, 0.2], [-0.2, 0.8, 0.5, -0.1], [0.4, -0.6, 0.7, 0.3]]
 Z2 = [[0.8, 0.2, -0.1, 0.4], [-0.1, 0.9, 0.2, 0.3], [0.5, -0.4, 0.9, -0.2]]
 SHAPE = Shape(width=4, layers=2, heads=2, mask_token=True, pooled=False, dropout=0.1)
 TERM = InfoNCE(0.05, "batch", "released")
 
 
-def step(*views: list[list[float]], **more: object) -> LossInputs:
-    made = []
-    for view in views:
-        z = torch.tensor(view, dtype=torch.float64)
-        nothing = torch.zeros(len(z), 1)
-        made.append(EncodedView(z, z, nothing, nothing, nothing))
-    return LossInputs(made, torch.Generator(), **more)
-
-
 def by_hand(width: int) -> float:
-    def cosine(a: list[float], b: list[float]) -> float:
-        a, b = a[:width], b[:width]
-        return sum(x * y for x, y in zip(a, b, strict=True)) / math.hypot(*a) / math.hypot(*b)
-
     cost = 0.0
     for i, anchor in enumerate(Z1):
-        logits = [cosine(anchor, other) / 0.05 for other in Z2]
-        cost += math.log(sum(math.exp(one) for one in logits)) - logits[i]
+        logits = [cosine(anchor[:width], other[:width]) / 0.05 for other in Z2]
+        cost += math.log(sum(map(math.exp, logits))) - logits[i]
     return cost / len(Z1)
 
 
 def test_it_is_the_weighted_sum_over_widths() -> None:
-    found = Matryoshka((4, 2, 1), (1.0, 1.0, 0.5), shape=SHAPE)(TERM, step(Z1, Z2)).item()
-    assert found == pytest.approx(by_hand(4) + by_hand(2) + 0.5 * by_hand(1), abs=1e-10)
-    assert found == pytest.approx(0.232191163732, abs=1e-8)  # worked out elsewhere
+    result = Matryoshka((4, 2, 1), (1.0, 1.0, 0.5), shape=SHAPE)(TERM, step(Z1, Z2)).item()
+    assert result == pytest.approx(by_hand(4) + by_hand(2) + 0.5 * by_hand(1), abs=1e-10)
+    assert result == pytest.approx(0.232191163732, abs=1e-8)  # worked out elsewhere
 
 
 def test_the_full_width_alone_is_the_term_and_widths_have_no_order() -> None:
@@ -66,12 +48,12 @@ def test_numbers_behind_a_width_do_not_count() -> None:
 
 def test_queue_edits_and_targets_of_the_same_numbers_are_cut_alike() -> None:
     keys = torch.randn(5, 4)
-    told = step(Z1, Z2, queue=Queued(keys, torch.ones(3, 5, dtype=torch.bool)), frozen=[[keys[:3], keys[2:]]])
-    cut = truncated(told, 2, targets=True)
+    inputs = step(Z1, Z2, queue=Queued(keys, torch.ones(3, 5, dtype=torch.bool)), frozen=[[keys[:3], keys[2:]]])
+    cut = truncated(inputs, 2, targets=True)
     assert cut.queue.keys.equal(keys[:, :2])
     assert cut.frozen[0][1].equal(keys[2:, :2])
-    assert truncated(told, 2, targets=False).frozen is told.frozen
-    regress = Matryoshka((2,), (), shape=SHAPE)(Regress("mse", "first"), told).item()
+    assert truncated(inputs, 2, targets=False).frozen is inputs.frozen
+    regress = Matryoshka((2,), (), shape=SHAPE)(Regress("mse", "first"), inputs).item()
     expected = sum((Z1[i][j] - float(keys[i, j])) ** 2 for i in range(3) for j in range(2)) / 6
     assert regress == pytest.approx(expected, abs=1e-6)
 
@@ -83,30 +65,9 @@ def test_terms_of_more_than_vectors_are_taken_once(made: tuple[str, ...], calls:
     class Counted:
         reads = reads(*made, views=2)
 
-        def __call__(self, told: LossInputs) -> torch.Tensor:
-            seen.append(told)
+        def __call__(self, inputs: LossInputs) -> torch.Tensor:
+            seen.append(inputs)
             return torch.zeros(())
 
     Matryoshka((4, 2), (), shape=SHAPE)(Counted(), step(Z1, Z2))
     assert len(seen) == calls
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("simcse+matryoshka", r"this head is dropped at test, .* take \+none"),
-        ("simcse+none+matryoshka(widths=(16,32))", "widths has 32, vectors have 16 numbers"),
-        ("simcse+none+matryoshka(widths=(8,8))", "write different numbers"),
-        ("simcse+none+matryoshka(widths=(8,4),weights=(1.0,))", "1 weights for 2 widths"),
-        ("mean+matryoshka", "matryoshka: mean trains nothing"),
-    ],
-)
-def test_what_cannot_be_is_said(tiny: Tiny, text: str, message: str) -> None:
-    with pytest.raises(BadSpec, match=message):
-        check(parse_method(text).at(1.0), tiny("bert"))
-
-
-def test_a_head_that_is_kept_is_cut_behind(tiny: Tiny) -> None:
-    method = parse_method("simcse+mlp(keep=true)+matryoshka").at(1.0)
-    check(method, tiny("bert"))
-    assert build(method, tiny("bert"), 0).wrapper is not None

@@ -1,21 +1,15 @@
 """Hard negatives from the own corpus: the choice in loops and as sentence-transformers makes it, and where they go."""
 
-from collections.abc import Callable
-from pathlib import Path
-
 import numpy as np
 import pytest
 import torch
 
 from cseb.errors import BadSpec
-from cseb.methods.grammar import parse_method
 from cseb.parts.mined_negatives import mined_rows
 from cseb.training.batches import Feed, texts_of
-from cseb.training.build import build, check
-from cseb.training.loop import train
 from tests.conftest import SENTENCES
+from tests.training.small_runs import Tiny, built_of, run
 
-Tiny = Callable[[str], Path]
 CPU = torch.device("cpu")
 RECIPE = "+recipe(steps=6,warmup=0,batch_size=8,learning_rate=3e-3,eval_every=3,batch=no_duplicates)"
 
@@ -34,19 +28,19 @@ def cosine(a: np.ndarray, b: np.ndarray) -> float:
 @pytest.mark.parametrize("skip", [0, 3])
 def test_it_is_the_nearest_below_the_positive_minus_the_margin(margin: float, skip: int) -> None:
     anchors, positives = vectors()
-    found = mined_rows(anchors, positives, margin, skip)
+    rows = mined_rows(anchors, positives, margin, skip)
     for row in range(30):
         own = cosine(anchors[row], positives[row])
         others = sorted(range(30), key=lambda other, row=row: -cosine(anchors[row], positives[other]))
         allowed = [at for at in others if at != row and cosine(anchors[row], positives[at]) < own - margin * abs(own)]
-        assert found[row] == (allowed[min(skip, len(allowed) - 1)] if allowed else others[-1])
+        assert rows[row] == (allowed[min(skip, len(allowed) - 1)] if allowed else others[-1])
 
 
 def test_copies_are_no_negatives_and_a_sentence_alone_has_none() -> None:
     anchors, _ = vectors(6)
     copies = np.concatenate([anchors, anchors])
-    found = mined_rows(copies, copies, 0.01, 0)
-    assert all(found[row] % 6 != row % 6 for row in range(12))
+    rows = mined_rows(copies, copies, 0.01, 0)
+    assert all(rows[row] % 6 != row % 6 for row in range(12))
     with pytest.raises(BadSpec, match="one sentence has no other"):
         mined_rows(anchors[:1], anchors[:1], 0.05, 0)
 
@@ -81,7 +75,7 @@ def test_they_are_those_of_sentence_transformers() -> None:
 def test_the_third_view_of_a_batch_is_the_mined_sentence(tiny: Tiny, pairs: bool) -> None:
     lines = [f"{text}\t{SENTENCES[-1 - at]}" for at, text in enumerate(SENTENCES)] if pairs else SENTENCES
     part, method = ("mined_pairs", "simcse-sup") if pairs else ("mined_negatives", "simcse")
-    built = build(parse_method(f"{method}+{part}(margin=0.1){RECIPE}").at(1.0), tiny("bert"), 0)
+    built = built_of(tiny, f"{method}+{part}(margin=0.1){RECIPE}")
     anchors, positives = (line.split("\t")[0] for line in lines), [line.split("\t")[-1] for line in lines]
     negatives = mined_rows(built.encoder.embed(list(anchors)), built.encoder.embed(positives), 0.1, 0)
     feed = Feed(built.views, built.encoder, built.recipe, lines, 0, CPU)
@@ -93,19 +87,6 @@ def test_the_third_view_of_a_batch_is_the_mined_sentence(tiny: Tiny, pairs: bool
         expected = built.encoder.tokenise([positives[negatives[row]] for row in texts], 32)
         own = [expected.flat[a:b].tolist() for a, b in zip(expected.starts, expected.starts[1:], strict=False)]
         assert [row[row > 0].tolist() for row in batch.fields[0][2 * size :]] == own
-    losses = train(built, lines, 0, "cpu", None, lambda look: None).curve
+    losses = run(built, lines).curve
     assert losses[-1][1] < losses[0][1]
     assert len(texts_of(built.views, lines)) == len(lines) * (1 + pairs)
-
-
-@pytest.mark.parametrize(
-    ("method", "message"),
-    [
-        ("simcse+mined_negatives+nt_xent-infonce", "no term reads more than 2 of its 3 views"),
-        ("simcse+mined_negatives+recipe(dropout=0)", "mined_negatives: this encoder's dropout rates are all 0"),
-        ("gist+mined_negatives+outside_teacher(encoder=any)", "frozen models embed views once"),
-    ],
-)
-def test_what_does_not_go_with_it_is_refused(tiny: Tiny, method: str, message: str) -> None:
-    with pytest.raises(BadSpec, match=message):
-        check(parse_method(method).at(1.0), tiny("bert"))

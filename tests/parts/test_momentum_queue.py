@@ -8,9 +8,8 @@ import torch
 
 from cseb.encoder.device_batches import tensors
 from cseb.errors import BadSpec
-from cseb.methods.grammar import parse_method
 from cseb.parts.momentum_queue import Queue, momentum_update, push
-from cseb.training.build import build
+from tests.training.small_runs import built_of
 
 
 def test_follow_moves_by_one_minus_momentum() -> None:
@@ -28,7 +27,7 @@ def test_push_puts_the_newest_first_and_drops_the_oldest() -> None:
 
 
 def queue_of(tiny: Callable[[str], Path], sentences: int, **options: object) -> tuple[Queue, object]:
-    built = build(parse_method("simcse+recipe(steps=2)").at(1.0), tiny("bert"), seed=0)
+    built = built_of(tiny, "simcse+recipe(steps=2)")
     defaults = {"size": 3, "momentum": 0.9, "dropout": 0.0, "mask_self": "auto", **options}
     queue = Queue(**defaults)  # type: ignore[arg-type]
     queue.start(built.encoder, sentences)
@@ -71,9 +70,9 @@ def test_own_keys_are_masked_in_small_subsets(
 ) -> None:
     queue, encoder = queue_of(tiny, sentences, mask_self=mask_self)
     remember(queue, encoder, ["a man"], [0])
-    held = queue.negatives(torch.tensor([0]))
-    assert held is not None
-    assert held.allowed.all().item() is not masked
+    queued = queue.negatives(torch.tensor([0]))
+    assert queued is not None
+    assert queued.allowed.all().item() is not masked
 
 
 def test_keys_come_from_a_copy_that_starts_equal_and_lags(tiny: Callable[[str], Path]) -> None:

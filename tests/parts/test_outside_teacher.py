@@ -1,23 +1,18 @@
 """A teacher from outside as a stage: its targets, their width, and what is refused."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
 from cseb.errors import BadSpec
-from cseb.methods.grammar import parse_method
 from cseb.parts.outside_teacher import signed_directions, to_width
 from cseb.registry import METHODS
-from cseb.training.build import build, check
-from cseb.training.loop import train
 from tests.conftest import SENTENCES
-from tests.training.small_runs import letters
+from tests.training.small_runs import Tiny, built_of, letters, run
 
-Tiny = Callable[[str], Path]
 NAMED = "outside_teacher(encoder=any)"
 T = [[2.0, 0.5, 0.1], [-1.0, 0.3, 0.4], [0.5, -1.2, 0.2], [-1.5, 0.1, -0.3], [0.0, 0.3, -0.4]]
 
@@ -30,15 +25,15 @@ def test_main_directions_keep_inner_products_best() -> None:
     """Against power iteration, written out, of the sum of outer products."""
     rows = torch.tensor(T, dtype=torch.float64)
     spread = sum(torch.outer(row, row) for row in rows)
-    found = signed_directions(rows, 2)
+    result = signed_directions(rows, 2)
     for column in range(2):
         vector = torch.ones(3, dtype=torch.float64)
         for _ in range(500):
             vector = spread @ vector
             vector = vector / vector.norm()
         spread = spread - (vector @ spread @ vector) * torch.outer(vector, vector)
-        assert torch.allclose(found[:, column] * found[:, column].dot(vector).sign(), vector, atol=1e-9)
-        assert found[:, column].abs().max() == found[:, column].max()
+        assert torch.allclose(result[:, column] * result[:, column].dot(vector).sign(), vector, atol=1e-9)
+        assert result[:, column].abs().max() == result[:, column].max()
 
 
 def test_narrow_vectors_keep_every_inner_product() -> None:
@@ -51,13 +46,13 @@ def test_narrow_vectors_keep_every_inner_product() -> None:
 
 def test_few_sentences_lose_nothing_in_a_narrower_student() -> None:
     wide = torch.randn(4, 20, generator=torch.Generator().manual_seed(0))
-    found = to_width([wide], 6)[0]
-    assert found.shape == (4, 6)
-    assert torch.allclose(found @ found.T, wide @ wide.T, atol=1e-4)
+    result = to_width([wide], 6)[0]
+    assert result.shape == (4, 6)
+    assert torch.allclose(result @ result.T, wide @ wide.T, atol=1e-4)
 
 
 def test_every_text_is_asked_for_once_and_a_drawn_view_counts_as_its_sentence(tiny: Tiny) -> None:
-    stage = build(parse_method(f"congen+{NAMED}+outside_teacher(width=own)").at(1.0), tiny("bert"), 0).outside
+    stage = built_of(tiny, f"congen+{NAMED}+outside_teacher(width=own)").outside
     asked: list[list[str]] = []
 
     def embed(texts: Sequence[str]) -> np.ndarray:
@@ -72,45 +67,23 @@ def test_every_text_is_asked_for_once_and_a_drawn_view_counts_as_its_sentence(ti
 
 
 def test_vectors_that_are_not_finite_and_views_of_tokens_are_refused(tiny: Tiny) -> None:
-    stage = build(parse_method(f"congen+{NAMED}").at(1.0), tiny("bert"), 0).outside
+    stage = built_of(tiny, f"congen+{NAMED}").outside
     with pytest.raises(BadSpec, match="vectors of any are not finite"):
         stage.targets(lambda texts: lengths(texts) * np.nan, [SENTENCES])
     with pytest.raises(BadSpec, match="cut into tokens, which it cannot read"):
         stage.targets(lengths, [[[1, 2], [3]]])
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("congen", r"outside_teacher: encoder is missing; write outside_teacher\(encoder="),
-        (f"distil-l2+{NAMED}+outside_teacher(width=own)",
-         r"regress compares vectors number by number: they have 16, the teacher's 50; take \+project\(width=50\)"),
-        (f"distil-l2+{NAMED}+project(width=20)", r"they have 20, the teacher's 16; take \+none"),
-        (f"simcse+{NAMED}", "outside_teacher: no term uses these models"),
-        (f"ct+{NAMED}+relational", "outside_teacher: frozen models embed views once, random_pairs draws them anew"),
-    ],
-)  # fmt: skip
-def test_what_cannot_be_is_said(tiny: Tiny, text: str, message: str) -> None:
-    with pytest.raises(BadSpec, match=message):
-        check(parse_method(text).at(1.0), tiny("bert"), teacher_width=lambda stage: 50)
-
-
-def test_any_width_goes_with_terms_of_angles_and_with_a_map_to_it(tiny: Tiny) -> None:
-    for text in ("distil-relational", "simcse+listwise_ce", "distil-l2+project(width=50)"):
-        method = parse_method(f"{text}+{NAMED}+outside_teacher(width=own)").at(1.0)
-        check(method, tiny("bert"), teacher_width=lambda stage: 50)
-
-
 def test_a_wider_teacher_is_cut_only_for_terms_that_compare_number_by_number(tiny: Tiny) -> None:
-    found = {}
+    result = {}
     for name in METHODS:
         stages = METHODS[name].stages
         if stages is not None and stages.name == "outside_teacher":
-            built = build(parse_method(f"{name}+{NAMED}").at(1.0), tiny("bert"), 0)
+            built = built_of(tiny, f"{name}+{NAMED}")
             bound = any(getattr(weighted.term, "same_width", False) for weighted in built.terms)
-            found[name] = (bound, built.outside.own_width)
-    assert all(bound is not own for bound, own in found.values()), found
-    assert {name for name, (bound, _) in found.items() if not bound} == {
+            result[name] = (bound, built.outside.own_width)
+    assert all(bound is not own for bound, own in result.values()), result
+    assert {name for name, (bound, _) in result.items() if not bound} == {
         "distil-relational",
         "gist",
         "multicsr",
@@ -122,7 +95,6 @@ def test_a_wider_teacher_is_cut_only_for_terms_that_compare_number_by_number(tin
 @pytest.mark.parametrize(("steps", "rows"), [(2, 8), (99, len(SENTENCES))])
 def test_a_bank_holds_every_sentence_that_training_draws(tiny: Tiny, name: str, steps: int, rows: int) -> None:
     recipe = f"recipe(steps={steps},batch_size=4,warmup=0,eval_every={steps})"
-    built = build(parse_method(f"{name}+outside_teacher(encoder=any)+{recipe}").at(1.0), tiny("bert"), 0)
-    train(replace(built, teacher=letters), SENTENCES, 0, "cpu", None, lambda look: None)
-    term = built.terms[0].term
-    assert {len(bank) for bank in getattr(term, "banks", [getattr(term, "bank", ())])} == {rows}
+    built = built_of(tiny, f"{name}+outside_teacher(encoder=any)+{recipe}")
+    run(replace(built, teacher=letters))
+    assert {len(bank) for bank in built.terms[0].term.banks(torch.zeros(1))} == {rows}

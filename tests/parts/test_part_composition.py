@@ -7,7 +7,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from cseb.encoder.interface import ATTENTIONS, EncodedView, Pieces, Shape
+from cseb.encoder.interface import EncodedView, Shape
 from cseb.encoder.loading import shape_of, word_pieces
 from cseb.errors import BadData, BadSpec
 from cseb.parts.part_composition import (
@@ -22,8 +22,7 @@ from cseb.parts.part_composition import (
     subsuming,
 )
 from cseb.parts.terms.infonce import info_nce
-
-Tiny = Callable[[str], Path]
+from tests.training.small_runs import Tiny
 
 
 def t(rows: object) -> torch.Tensor:
@@ -247,36 +246,6 @@ def test_a_bad_file_of_units_is_answered(tiny: Tiny, tmp_path: Path, content: st
     file.write_text(content, encoding="utf-8")
     with pytest.raises(BadData, match="line 1 has no units"):
         UnitHalves(k=2, side="positive", extra="adjacent", file=str(file), shape=shape_of(tiny("bert")))
-
-
-def test_what_does_not_go_together_is_refused() -> None:
-    def refused(message: str, make: Callable[[], object]) -> None:
-        with pytest.raises(BadSpec, match=message):
-            make()
-
-    odd = Shape(width=5, layers=2, heads=1, mask_token=True, pooled=False, dropout=0.1)
-    pieces = lambda sentences: iter([Pieces([1], [0])])
-    ready = Shape(width=4, layers=2, heads=2, mask_token=True, pooled=False, dropout=0.1, pieces=pieces)
-    refused("first is 5; this encoder's vectors have 4", lambda: compose(first=5))
-    refused("first_last fills coordinates by part", lambda: compose("first_last", first=2))
-    refused(
-        "first_last needs a width that 2 parts divide",
-        lambda: compose("first_last", shape=odd).check((1, 2), [], False),
-    )
-    refused(
-        "concat_project takes two parts, halves gives 3", lambda: compose("concat_project").check((1, 3), [], False)
-    )
-    refused("nothing to compose", lambda: compose().check((), [], False))
-    refused("a queue has whole sentences", lambda: compose().check((2, 1), [], True))
-    refused("a queue has whole sentences", lambda: compose(first=2).check((1, 2), [], True))
-    refused("k=2 or extra=none", lambda: Halves(3, "positive", "adjacent", shape=ready))
-    refused("does not say where words start", lambda: Halves(2, "positive", "none", shape=SHAPE))
-
-    class Looks:
-        needs = frozenset({ATTENTIONS})
-        views = 2
-
-    refused("a composed view has no tokens", lambda: compose().check((1, 2), [Looks()], False))
 
 
 def test_byte_level_pieces_are_cut_where_a_blank_starts_a_word() -> None:

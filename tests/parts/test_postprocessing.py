@@ -1,7 +1,6 @@
 """Whitening, rank mixing and removal of components on finished vectors: equations in loops, numbers of papers, fits."""
 
 import math
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -17,10 +16,9 @@ from cseb.methods.grammar import parse_method, parse_scale
 from cseb.parts.postprocessing import RankMix, RemoveComponents, Whiten, average_ranks, main_directions, whitening
 from cseb.training.build import build, check
 from cseb.training.checkpoints import restore
-from cseb.training.loop import train
 from tests.conftest import SENTENCES
+from tests.training.small_runs import Tiny, built_of, run
 
-Tiny = Callable[[str], Path]
 SHAPE = Shape(width=5, layers=1, heads=1, mask_token=True, pooled=False, dropout=0.1)
 
 
@@ -62,43 +60,39 @@ def test_a_subset_that_spans_too_little_is_refused(tiny: Tiny) -> None:
 
 
 def test_test_vectors_are_those_of_the_encoder_whitened_by_the_subset(tiny: Tiny) -> None:
-    plain = build(parse_method("first_last").at(1.0), tiny("bert"), 0).encoder
-    one = build(parse_method("bert-whitening+whiten(dimensions=6)").at(1.0), tiny("bert"), 0)
-    train(one, SENTENCES[:40], 0, "cpu", None, lambda look: None)
+    plain = built_of(tiny, "first_last").encoder
+    built = built_of(tiny, "bert-whitening+whiten(dimensions=6)")
+    run(built, SENTENCES[:40])
     mean, turn = whitening(torch.from_numpy(plain.embed(SENTENCES[:40])), 6, 0.0)
     expected = (plain.embed(SENTENCES[40:]) - mean.numpy()) @ turn.numpy()
     expected /= np.linalg.norm(expected, axis=1, keepdims=True)
-    found = one.encoder.embed(SENTENCES[40:])
-    assert found.shape == (24, 6)
-    assert found.dtype == np.float32
-    assert np.allclose(found, expected, atol=1e-3)
-    assert np.allclose(one.encoder.embed(SENTENCES[40:43]), found[:3], atol=1e-3)
+    embedded = built.encoder.embed(SENTENCES[40:])
+    assert embedded.shape == (24, 6)
+    assert embedded.dtype == np.float32
+    assert np.allclose(embedded, expected, atol=1e-3)
+    assert np.allclose(built.encoder.embed(SENTENCES[40:43]), embedded[:3], atol=1e-3)
 
 
 @pytest.mark.parametrize("name", ["simcse", "ct"])
 def test_every_checkpoint_of_a_trained_method_has_its_own_directions(tiny: Tiny, name: str) -> None:
     recipe = "recipe(steps=4,warmup=0,batch_size=16,learning_rate=1e-2,eval_every=2)"
     method = parse_method(f"{name}+whiten(dimensions=4)+{recipe}").at(1.0)
-    one = build(method, tiny("bert"), 0)
+    built = build(method, tiny("bert"), 0)
     seen: list[np.ndarray] = []
 
     def select(encoder) -> float:
         seen.append(encoder.embed(SENTENCES[:5]))
         return -float(len(seen))
 
-    found = train(one, SENTENCES, 0, "cpu", select, lambda look: None)
-    assert found.best_step == 2
-    assert not found.best["post.map"].equal(found.last["post.map"])
-    restore(one.encoder, found.best)
-    assert np.array_equal(one.encoder.embed(SENTENCES[:5]), seen[0])
+    result = run(built, select=select)
+    assert result.best_step == 2
+    assert not result.best["post.map"].equal(result.last["post.map"])
+    restore(built.encoder, result.best)
+    assert np.array_equal(built.encoder.embed(SENTENCES[:5]), seen[0])
 
 
-def test_whitening_sees_the_subset_and_a_benchmark_may_scale_it() -> None:
-    method = parse_method("bert-whitening")
-    assert method.at(1.0).data_seen() == ("subset",)
-    assert parse_method("first_last").at(1.0).data_seen() == ()
-    assert method.at(1.0).resolved() != parse_method("first_last").at(1.0).resolved()
-    scaled = method.at(1.0, parse_scale("whiten(dimensions=9), recipe(steps=50)"), 7)
+def test_a_benchmark_may_scale_whitening_and_a_user_take_it_out() -> None:
+    scaled = parse_method("bert-whitening").at(1.0, parse_scale("whiten(dimensions=9), recipe(steps=50)"), 7)
     assert "whiten(dimensions=9" in scaled.resolved()
     assert "steps=0" in scaled.resolved()
     bare = parse_method("bert-whitening-whiten").at(1.0)
@@ -118,18 +112,18 @@ def test_the_inner_product_is_cosine_and_rank_correlation_mixed(cosine: float, m
     mix = RankMix(cosine, most, shape=SHAPE).double()
     mix.fit(subset)
     ranked = subset if most > 20 else subset[[0, 3, 6, 9, 12, 15, 19]]  # evenly evenly_spaced
-    found = mix(sentences)
-    assert found.shape == (6, 5 + len(ranked))
+    result = mix(sentences)
+    assert result.shape == (6, 5 + len(ranked))
 
     def cos(a: torch.Tensor, b: torch.Tensor) -> float:
         return float(a @ b / (a.norm() * b.norm()))
 
-    for one, a in enumerate(sentences):
+    for value, a in enumerate(sentences):
         for other, b in enumerate(sentences):
             profiles = [[round(cos(each, row), 12) for row in ranked] for each in (a, b)]
             expected = cosine * cos(a, b) + (1 - cosine) * spearmanr(*profiles).statistic
-            assert float(found[one] @ found[other]) == pytest.approx(expected)
-            assert cos(found[one], found[other]) == pytest.approx(expected)
+            assert float(result[value] @ result[other]) == pytest.approx(expected)
+            assert cos(result[value], result[other]) == pytest.approx(expected)
 
 
 def test_more_sentences_than_are_ranked_at_once_and_too_few(tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -145,15 +139,14 @@ def test_more_sentences_than_are_ranked_at_once_and_too_few(tiny: Tiny, monkeypa
 def test_ranks_of_a_trained_encoder_are_over_its_own_subset(tiny: Tiny) -> None:
     text = "rankencoder+teacher(steps=3)+rank_mix+recipe(steps=3,warmup=0,batch_size=16,eval_every=2)"
     method = parse_method(text).at(1.0)
-    one = build(method, tiny("bert"), 0)
-    train(one, SENTENCES[:30], 0, "cpu", None, lambda look: None)
-    found = one.encoder.embed(SENTENCES[30:34])
-    assert found.shape == (4, 16 + 30)
-    assert np.allclose(np.linalg.norm(found, axis=1), 1, atol=1e-5)
+    built = build(method, tiny("bert"), 0)
+    run(built, SENTENCES[:30])
+    embedded = built.encoder.embed(SENTENCES[30:34])
+    assert embedded.shape == (4, 16 + 30)
+    assert np.allclose(np.linalg.norm(embedded, axis=1), 1, atol=1e-5)
     again = build(method, tiny("bert"), 0).encoder
-    restore(again, one.encoder.state_dict())  # how many were ranked is known from what was kept
-    assert np.array_equal(again.embed(SENTENCES[30:34]), found)
-    assert method.data_seen() == ("subset",)
+    restore(again, built.encoder.state_dict())  # how many were ranked is known from what was kept
+    assert np.array_equal(again.embed(SENTENCES[30:34]), embedded)
 
 
 WEIGHTED = [[-0.000553267772, 0.001860288283], [0.006622516556, 0.001986754967], [0.00255329638, 0.004575769197]]
@@ -183,17 +176,17 @@ def by_hand(rows: list[list[float]], count: int, centre: bool) -> list[list[floa
     width = len(rows[0])
     if centre:
         mean = [sum(column) / len(rows) for column in zip(*rows, strict=True)]
-        rows = [[one - m for one, m in zip(row, mean, strict=True)] for row in rows]
+        rows = [[value - m for value, m in zip(row, mean, strict=True)] for row in rows]
     for _ in range(count):
         direction = [1.0] * width
         for _ in range(300):
             along = [sum(a * b for a, b in zip(row, direction, strict=True)) for row in rows]
             direction = [sum(a * row[at] for a, row in zip(along, rows, strict=True)) for at in range(width)]
-            length = math.sqrt(sum(one * one for one in direction))
-            direction = [one / length for one in direction]
+            length = math.sqrt(sum(value * value for value in direction))
+            direction = [value / length for value in direction]
         along = [sum(a * b for a, b in zip(row, direction, strict=True)) for row in rows]
         rows = [
-            [one - a * d for one, d in zip(row, direction, strict=True)] for a, row in zip(along, rows, strict=True)
+            [value - a * d for value, d in zip(row, direction, strict=True)] for a, row in zip(along, rows, strict=True)
         ]
     return rows
 
@@ -202,10 +195,12 @@ def by_hand(rows: list[list[float]], count: int, centre: bool) -> list[list[floa
 def test_it_equals_loops_and_leaves_nothing_along_what_it_took_out(count: int, centre: bool) -> None:
     spread = torch.tensor([3.0, 1.5, 0.7, 0.2], dtype=torch.float64)
     vectors = torch.randn(9, 4, generator=torch.Generator().manual_seed(0), dtype=torch.float64) * spread + 2
-    found = fitted(vectors, count, centre)(vectors)
-    assert torch.allclose(found, torch.tensor(by_hand(vectors.tolist(), count, centre), dtype=torch.float64), atol=1e-9)
+    result = fitted(vectors, count, centre)(vectors)
+    assert torch.allclose(
+        result, torch.tensor(by_hand(vectors.tolist(), count, centre), dtype=torch.float64), atol=1e-9
+    )
     _, directions = main_directions(vectors, count, centre)
-    assert (found @ directions).abs().max() < 1e-12
+    assert (result @ directions).abs().max() < 1e-12
     assert directions.shape == (4, count)
 
 
@@ -221,25 +216,11 @@ def test_a_hundredth_is_one_direction_at_least() -> None:
     assert (post.name, dict(post.options)) == ("remove_components", {"count": "hundredth", "centre": True})
 
 
-@pytest.mark.parametrize(
-    ("text", "sentences", "message"),
-    [
-        ("mean+remove_components(count=16)", 64, "count is 16, of the encoder's 16 directions; take fewer"),
-        ("mean+remove_components(count=2,centre=true)", 3, "count is 2, and 3 sentences span 2 at most"),
-        ("mean+remove_components(count=0)", 64, "count is 0"),
-        ("compcse+compose(first=none)+mlm", 64, "mlm reads the tokens of a view, and a composed view has none"),
-    ],
-)
-def test_what_cannot_be_is_one_line(tiny: Tiny, text: str, sentences: int, message: str) -> None:
-    with pytest.raises(BadSpec, match=message):
-        check(parse_method(text).at(1.0), tiny("bert"), sentences=sentences)
-
-
 def test_an_encoder_gives_such_vectors_and_is_saved_with_them(tiny: Tiny, tmp_path: Path) -> None:
-    plain = build(parse_method("mean").at(1.0), tiny("bert"), 0).encoder.embed(SENTENCES)
-    found = train_encoder("mean+remove_components", SENTENCES, encoder=str(tiny("bert")), linear="blas")
+    plain = built_of(tiny, "mean").encoder.embed(SENTENCES)
+    trained = train_encoder("mean+remove_components", SENTENCES, encoder=str(tiny("bert")), linear="blas")
     left, _, right = np.linalg.svd(plain, full_matrices=False)
     assert left.shape[0] == len(SENTENCES)
-    assert np.allclose(found.encode(SENTENCES), plain - plain @ np.outer(right[0], right[0]), atol=1e-5)
-    again = saved_encoder(found.save(tmp_path / "model"))
-    assert np.allclose(again.embed(SENTENCES[:4]), found.encode(SENTENCES[:4]), atol=1e-6)
+    assert np.allclose(trained.encode(SENTENCES), plain - plain @ np.outer(right[0], right[0]), atol=1e-5)
+    again = saved_encoder(trained.save(tmp_path / "model"))
+    assert np.allclose(again.embed(SENTENCES[:4]), trained.encode(SENTENCES[:4]), atol=1e-6)

@@ -1,13 +1,11 @@
 """Encoders in half precision: what losses make of their vectors is what float32 makes of them."""
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 import torch
 from torch import Tensor
 
-from cseb.methods.grammar import parse_method
 from cseb.parts.heads import whiten_groups
 from cseb.parts.terms.contrast_in_batch import bce_pairs, nt_xent
 from cseb.parts.terms.dimension_contrast import correlations
@@ -19,11 +17,7 @@ from cseb.parts.terms.local_mutual_information import jsd_local_global
 from cseb.parts.terms.margins import ArcNCE
 from cseb.parts.terms.smoothed_contrast import smoothed
 from cseb.parts.terms.virtual_augment import neighbour_nce, nt_xent_knn
-from cseb.training.build import build
-from cseb.training.loop import train
-from tests.conftest import SENTENCES
-
-Tiny = Callable[[str], Path]
+from tests.training.small_runs import Tiny, built_of, run
 
 
 def alike(*shape: int, seed: int = 0) -> Tensor:
@@ -57,9 +51,9 @@ def test_a_loss_under_autocast_is_that_of_the_same_vectors_in_float32(name: str)
     loss = LOSSES[name]
     expected = loss(LEFT.float(), RIGHT.float())
     with torch.autocast("cpu", dtype=torch.bfloat16):
-        found = loss(LEFT, RIGHT)
-    assert found.dtype == torch.float32
-    assert torch.allclose(found, expected, rtol=1e-5, atol=1e-6)
+        result = loss(LEFT, RIGHT)
+    assert result.dtype == torch.float32
+    assert torch.allclose(result, expected, rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
@@ -75,8 +69,8 @@ def test_a_sentence_is_not_its_own_neighbour_in_either_precision(
 
     monkeypatch.setattr("cseb.parts.terms.distillation.masked_mse", noted)
     recipe = f"recipe(steps=2,warmup=0,batch_size=8,eval_every=2,precision={precision})"
-    built = build(parse_method(f"rankencoder+teacher(steps=1)+{recipe}").at(1.0), tiny("bert"), 0)
-    train(built, SENTENCES, 0, "cpu", None, lambda look: None)
+    built = built_of(tiny, f"rankencoder+teacher(steps=1)+{recipe}")
+    run(built)
     assert len(counted) == 2
     assert not torch.cat(counted).any()
 
@@ -84,22 +78,22 @@ def test_a_sentence_is_not_its_own_neighbour_in_either_precision(
 @pytest.mark.parametrize("name", ["simcse", "micse", "msse", "scd", "sg-opt", "arccse", "mixcse", "promptbert"])
 def test_the_loss_of_half_precision_is_near_that_of_full(tiny: Tiny, name: str) -> None:
     """Dropout masks are the same, so only rounding inside the encoder is left."""
-    found = []
+    results = []
     for precision in ("fp32", "bf16"):
         recipe = f"recipe(steps=1,warmup=0,batch_size=16,eval_every=1,precision={precision})"
         small = "+reconstruct(layers=1,inner=16)" if name == "msse" else ""
         text = f"{name}+ami(layers=(0,1))+queue(size=16)+{recipe}" if name == "micse" else f"{name}{small}+{recipe}"
-        built = build(parse_method(text).at(1.0), tiny("bert"), 0)
-        found.append(train(built, SENTENCES, 0, "cpu", None, lambda look: None).curve[0][1])
-    assert found[1] == pytest.approx(found[0], rel=0.03)
+        built = built_of(tiny, text)
+        results.append(run(built).curve[0][1])
+    assert results[1] == pytest.approx(results[0], rel=0.03)
 
 
 def test_the_encoder_itself_computes_in_half_precision(tiny: Tiny) -> None:
     """Else nothing would be gained."""
-    built = build(parse_method("simcse+recipe(steps=1,warmup=0,batch_size=8,precision=bf16)").at(1.0), tiny("bert"), 0)
+    built = built_of(tiny, "simcse+recipe(steps=1,warmup=0,batch_size=8,precision=bf16)")
     seen: list[torch.dtype] = []
     built.encoder.backbone.encoder.layer[0].intermediate.dense.register_forward_hook(
         lambda module, inputs, output: seen.append(output.dtype)
     )
-    train(built, SENTENCES, 0, "cpu", None, lambda look: None)
+    run(built)
     assert seen == [torch.bfloat16]

@@ -2,7 +2,6 @@
 
 import copy
 import math
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -12,15 +11,13 @@ import torch
 from cseb.commands.train import train as train_encoder
 from cseb.encoder import packing
 from cseb.encoder.encoder import Encoder
-from cseb.errors import BadResults, BadSpec
+from cseb.errors import BadResults
 from cseb.methods.grammar import parse_method
-from cseb.parts.terms.margins import hardest_hinge
-from cseb.training.build import build, check
+from cseb.training.build import build
 from cseb.training.checkpoints import restore
-from cseb.training.loop import train
 from tests.conftest import SENTENCES
+from tests.training.small_runs import Tiny, built_of, run
 
-Tiny = Callable[[str], Path]
 RECIPE = "recipe(steps=2,warmup=0,batch_size=8,learning_rate=3e-2,eval_every=1)"
 FAMILIES = ("bert", "roberta")
 
@@ -28,12 +25,6 @@ FAMILIES = ("bert", "roberta")
 def prefixed(folder: Path, more: str = "") -> Encoder:
     text = f"simcse+mean+none+prefix(length=3{more})+{RECIPE}"
     return build(parse_method(text).at(1.0), folder, 0).encoder.eval()
-
-
-def softmax(scores: list[float]) -> list[float]:
-    top = max(scores)
-    weights = [math.exp(one - top) for one in scores]
-    return [one / sum(weights) for one in weights]
 
 
 def by_hand(attention: torch.nn.Module, table: torch.Tensor, x: torch.Tensor, real: int) -> torch.Tensor:
@@ -49,7 +40,7 @@ def by_hand(attention: torch.nn.Module, table: torch.Tensor, x: torch.Tensor, re
             scores = [
                 sum(a * b for a, b in zip(q[token][cut], key[cut], strict=True)) / math.sqrt(size) for key in keys
             ]
-            weights = softmax(scores)
+            weights = torch.tensor(scores).softmax(dim=0).tolist()
             for at, column in enumerate(range(cut.start, cut.stop)):
                 out[token, column] = sum(w * value[cut][at] for w, value in zip(weights, values, strict=True))
     return out
@@ -68,27 +59,27 @@ def test_attention_equals_its_loops_and_nobody_attends_to_padding(tiny: Tiny, fa
     assert batch.mask.min() == 0
     with torch.no_grad():
         encoder.read(torch.from_numpy(batch.ids), torch.from_numpy(batch.mask))
-        ((x, found),) = seen
+        ((x, result),) = seen
         for row in range(2):
             real = int(batch.mask[row].sum())
             wanted = by_hand(attention, encoder.backbone.prefix.table[1], x[row], real)
-            assert torch.allclose(found[row, :real], wanted[:real], atol=1e-5)
+            assert torch.allclose(result[row, :real], wanted[:real], atol=1e-5)
 
 
 def test_a_sentence_has_the_same_vector_alone_and_beside_longer_ones(tiny: Tiny) -> None:
     encoder = prefixed(tiny("bert"))
     assert not packing.packs(encoder.backbone)  # the walk without padding knows of no prefixes
-    alone = np.concatenate([encoder.embed([one]) for one in SENTENCES[:6]])
+    alone = np.concatenate([encoder.embed([sentence]) for sentence in SENTENCES[:6]])
     assert np.allclose(encoder.embed(SENTENCES[:6]), alone, atol=1e-6)
 
 
 def test_only_prefixes_and_head_move_and_the_bits_are_the_same_twice(tiny: Tiny) -> None:
-    found = []
+    results = []
     for _ in range(2):
-        built = build(parse_method(f"promcse+prefix(length=3)+{RECIPE}").at(1.0), tiny("bert"), 0)
+        built = built_of(tiny, f"promcse+prefix(length=3)+{RECIPE}")
         start = {name: value.clone() for name, value in built.encoder.state_dict().items()}
-        found.append(train(built, SENTENCES, 0, "cpu", None, lambda look: None))
-    once, twice = found
+        results.append(run(built))
+    once, twice = results
     assert all(torch.equal(once.last[name], twice.last[name]) for name in once.last)
     moved = {name for name, value in once.last.items() if not torch.equal(value, start[name])}
     assert "backbone.prefix.table" in moved
@@ -101,14 +92,14 @@ def test_only_prefixes_and_head_move_and_the_bits_are_the_same_twice(tiny: Tiny)
 
 def test_dropout_on_prefixes_differs_between_sentences_and_ends_with_training(tiny: Tiny) -> None:
     table = prefixed(tiny("bert"), ",dropout=0.5").backbone.prefix
-    held = table.before(0, 2, 2)
-    assert torch.equal(held.key[0], held.key[1])
-    assert held.key[0].transpose(0, 1).flatten(1).equal(table.table[0, 0])
-    assert held.value[0].transpose(0, 1).flatten(1).equal(table.table[0, 1])
+    entries = table.before(0, 2, 2)
+    assert torch.equal(entries.key[0], entries.key[1])
+    assert entries.key[0].transpose(0, 1).flatten(1).equal(table.table[0, 0])
+    assert entries.value[0].transpose(0, 1).flatten(1).equal(table.table[0, 1])
     dropped = table.train().before(0, 2, 2)
     assert not torch.equal(dropped.key[0], dropped.key[1])
     kept = dropped.key != 0
-    assert torch.allclose(dropped.key[kept], 2 * held.key[kept])
+    assert torch.allclose(dropped.key[kept], 2 * entries.key[kept])
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -119,9 +110,9 @@ def test_positions_start_behind_the_prefixes_if_asked(tiny: Tiny, family: str) -
         encoder = prefixed(folder, f",shift_positions={shifts}")
         ids = torch.from_numpy(encoder.tokenise(SENTENCES[:1], 16).batch(np.arange(1), 0).ids)
         with torch.no_grad():
-            found = encoder.backbone.embeddings(ids)
+            result = encoder.backbone.embeddings(ids)
             moved = plain.backbone.embeddings(ids, past_key_values_length=apart)
-        assert torch.equal(found, moved)
+        assert torch.equal(result, moved)
         assert encoder.limit() == plain.limit() - apart
         assert encoder.embed([" ".join(SENTENCES)]).shape == plain.embed([" ".join(SENTENCES)]).shape
     assert build(parse_method("mean").at(1.0), folder, 0).encoder.limit() == plain.limit()  # its tokenizer is its own
@@ -135,41 +126,10 @@ def test_a_copy_of_the_encoder_has_prefixes_of_its_own(tiny: Tiny) -> None:
     assert not np.allclose(copied.embed(SENTENCES), encoder.embed(SENTENCES), atol=1e-3)
 
 
-@pytest.mark.parametrize(
-    ("text", "family", "message"),
-    [
-        ("promcse", "mpnet", "prefix: this encoder's self-attention cannot be reached"),
-        ("promcse+prefix(length=600)", "bert", r"length is 600, .* of its \d+ positions; take at most \d+, or shift"),
-        ("promcse+ami(layers=(0,1))", "bert", "ami reads attention maps among tokens, and prefix puts others in front"),
-        ("promcse+moco", "bert", "queue follows the weights of the encoder, and prefix trains others"),
-        ("promcse+prefix(length=0)", "bert", "length is 0"),
-    ],
-)
-def test_what_cannot_be_is_one_line_before_training(tiny: Tiny, text: str, family: str, message: str) -> None:
-    with pytest.raises(BadSpec, match=message):
-        check(parse_method(text).at(1.0), tiny(family))
-
-
 def test_a_trained_encoder_cannot_be_saved(tiny: Tiny, tmp_path: Path) -> None:
     text = f"promcse+prefix(length=3)+{RECIPE}"
-    found = train_encoder(text, SENTENCES, encoder=str(tiny("bert")))
-    assert found.encode(SENTENCES[:2]).shape[0] == 2
+    trained = train_encoder(text, SENTENCES, encoder=str(tiny("bert")))
+    assert trained.encode(SENTENCES[:2]).shape[0] == 2
     with pytest.raises(BadResults, match="cannot be saved: sentence-transformers cannot load what prefix adds"):
-        found.save(tmp_path / "model")
+        trained.save(tmp_path / "model")
     assert not (tmp_path / "model").exists()
-
-
-def cosine(a: torch.Tensor, b: torch.Tensor) -> float:
-    return (a @ b / a.norm() / b.norm()).item()
-
-
-@pytest.mark.parametrize("margin", [0.0, 0.2, 2.0])
-def test_the_hinge_equals_its_loops(margin: float) -> None:
-    rng = torch.Generator().manual_seed(0)
-    a, p, n = (torch.randn(4, 3, generator=rng, dtype=torch.float64) for _ in range(3))
-    total = 0.0
-    for i in range(4):
-        others = [cosine(a[i], p[j]) for j in range(4) if j != i] + [cosine(a[i], n[j]) for j in range(4)]
-        total += max(0.0, margin - (cosine(a[i], p[i]) - max(others)))
-    assert hardest_hinge(a, p, n, margin).item() == pytest.approx(total / 4, abs=1e-12)
-    assert hardest_hinge(a[:1], a[:1], -a[:1], 0.2).item() == 0.0  # a batch of one, its positive beyond the margin

@@ -2,21 +2,19 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
-from cseb.errors import BadSpec
 from cseb.methods.grammar import parse_method
 from cseb.parts.pretrained_stages import EntropyModels, Teacher
 from cseb.training import loop as training
-from cseb.training.build import Built, build, check
-from cseb.training.loop import Diverged, train
+from cseb.training.build import Built, build
+from cseb.training.loop import Diverged
 from tests.conftest import SENTENCES
+from tests.training.small_runs import Recording, Tiny, built_of, run
 
-Tiny = Callable[[str], Path]
 SMALL = "recipe(steps=6,warmup=2,batch_size=16,learning_rate=3e-3,eval_every=3,max_length=16)"
 
 
@@ -36,24 +34,16 @@ def test_a_stage_is_the_method_with_entropy_in_place_of_regulators() -> None:
         assert method.views == settled().views
 
 
-def test_every_option_of_a_stage_is_in_the_identity() -> None:
-    resolved = {
-        settled(options).resolved()
-        for options in ("steps=3", "steps=4", "phis=(0.01,)", "all_columns=true", "every=2", "patience=1", "held_out=8")
-    }
-    assert len(resolved) == 7
-
-
-def run(tiny: Tiny, method, seed: int = 0, change: Callable = lambda built: built):
-    built = change(build(method, tiny("bert"), seed))
-    return built, train(built, SENTENCES, seed, "cpu", None, lambda look: None)
+def changed_run(tiny: Tiny, method, change: Callable = lambda built: built):
+    built = change(build(method, tiny("bert"), 0))
+    return built, run(built)
 
 
 def test_stages_are_trained_on_the_same_subset_and_say_how_they_ended(tiny: Tiny) -> None:
     seen: list[list[str]] = []
 
     def watched(built):
-        def make(of=built.stages[0]):
+        def make(of=built.first_stage[0]):
             stage = of()
 
             def views(sentences, inner=stage.views):
@@ -62,9 +52,9 @@ def test_stages_are_trained_on_the_same_subset_and_say_how_they_ended(tiny: Tiny
 
             return replace(stage, views=views)
 
-        return replace(built, stages=(make, built.stages[1]))
+        return replace(built, first_stage=(make, built.first_stage[1]))
 
-    _, trained = run(tiny, settled(), change=watched)
+    _, trained = changed_run(tiny, settled(), change=watched)
     assert seen == [SENTENCES]
     assert [note.split(":")[0] for note in trained.notes] == [
         "first training stage, model 1 of 2",
@@ -74,9 +64,9 @@ def test_stages_are_trained_on_the_same_subset_and_say_how_they_ended(tiny: Tiny
 
 def stopped_at(tiny: Tiny, options: str, rate: float) -> int:
     """The last step of a model of the first stage that learns at this rate."""
-    stage = build(settled(options), tiny("bert"), 0).stages[0]()
+    stage = build(settled(options), tiny("bert"), 0).first_stage[0]()
     quiet = replace(stage, recipe=replace(stage.recipe, learning_rate=rate, warmup=0, schedule="constant"))
-    return train(quiet, SENTENCES, 0, "cpu", None, lambda look: None).best_step
+    return run(quiet).best_step
 
 
 def test_a_stage_ends_when_the_loss_of_held_out_sentences_no_longer_falls(tiny: Tiny) -> None:
@@ -94,20 +84,12 @@ def test_held_out_sentences_are_not_trained_on(tiny: Tiny, monkeypatch: pytest.M
         original(self, maker, encoder, recipe, sentences, *rest)
 
     monkeypatch.setattr(training.Feed, "__init__", watched)
-    run(tiny, settled("phis=(0.01,),steps=5,held_out=2048"))
-    (_, main), (_, stage), (looks, held) = seen
+    changed_run(tiny, settled("phis=(0.01,),steps=5,held_out=2048"))
+    (_, main), (_, stage), (looks, validation) = seen
     assert main == SENTENCES
-    assert held + stage == SENTENCES
-    assert len(held) == len(SENTENCES) // 10
+    assert validation + stage == SENTENCES
+    assert len(validation) == len(SENTENCES) // 10
     assert looks == 1
-
-
-def test_phi_changes_the_numbers_and_more_models_cost_more(tiny: Tiny) -> None:
-    _, one = run(tiny, settled("phis=(0.01,),steps=3"))
-    _, other = run(tiny, settled("phis=(0.5,),steps=3"))
-    _, both = run(tiny, settled("phis=(0.01,0.5),steps=3"))
-    assert one.curve != other.curve
-    assert both.curve[0][1] > one.curve[0][1]
 
 
 def test_the_final_model_starts_from_the_start_model_again(tiny: Tiny) -> None:
@@ -116,62 +98,39 @@ def test_the_final_model_starts_from_the_start_model_again(tiny: Tiny) -> None:
     def unmoved(built):
         return replace(built, recipe=replace(built.recipe, learning_rate=1e-12))
 
-    built, _ = run(tiny, settled(), change=unmoved)
+    built, _ = changed_run(tiny, settled(), change=unmoved)
     assert np.allclose(built.encoder.embed(SENTENCES[:4]), fresh, atol=1e-6)
 
 
 def test_frozen_vectors_follow_the_rows_of_the_batch(tiny: Tiny) -> None:
     built = build(settled(), tiny("bert"), 0)
-    seen: list[tuple[torch.Tensor, torch.Tensor]] = []
-
-    class Looks(torch.nn.Module):
-        needs: frozenset[str] = frozenset()
-        views = 2
-
-        def forward(self, step):
-            seen.append((step.views[0].z.detach(), step.frozen[0][0]))
-            return step.views[0].z.sum() * 0
-
+    term = Recording()
     still = replace(built.recipe, learning_rate=1e-12, steps=4)
 
     def stage():
-        return replace(built.stages[0](), recipe=replace(still, steps=1))
+        return replace(built.first_stage[0](), recipe=replace(still, steps=1))
 
-    quiet = build(parse_method(f"rcl-unsup+{SMALL}+recipe(dropout=1e-9)").at(1.0), tiny("bert"), 0).encoder
-    term = replace(built.terms[0], term=Looks())
-    looked = replace(built, recipe=still, encoder=quiet, terms=(term,), stages=(stage,))
-    train(looked, SENTENCES, 0, "cpu", None, lambda look: None)
-    assert len(seen) == 4
-    assert all(torch.allclose(own, frozen, atol=1e-4) and not frozen.requires_grad for own, frozen in seen)
+    quiet = built_of(tiny, f"rcl-unsup+{SMALL}+recipe(dropout=1e-9)").encoder
+    terms = (replace(built.terms[0], term=term),)
+    looked = replace(built, recipe=still, encoder=quiet, terms=terms, first_stage=(stage,))
+    run(looked)
+    assert len(term.steps) == 4
+    for step in term.steps:
+        frozen = step.frozen[0][0]
+        assert torch.allclose(step.views[0].z, frozen, atol=1e-4)
+        assert not frozen.requires_grad
 
 
 def test_a_stage_that_diverges_says_which(tiny: Tiny) -> None:
     def broken(built):
         def make():
-            stage = built.stages[1]()
+            stage = built.first_stage[1]()
             return replace(stage, terms=(replace(stage.terms[0], weight=float("nan")),))
 
-        return replace(built, stages=(built.stages[0], make))
+        return replace(built, first_stage=(built.first_stage[0], make))
 
     with pytest.raises(Diverged, match="first training stage, model 2 of 2: the loss is nan"):
-        run(tiny, settled(), change=broken)
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("rcl-entropy_models", "regulators: there are no frozen models to compare with"),
-        ("rcl-regulators", "entropy_models: no term uses these models"),
-        ("rcl+entropy_models(phis=())", r"phis is \(\)"),
-        ("rcl+entropy_models(phis=(0.1,0.1))", "write different numbers"),
-        ("rcl+entropy_models(phis=(0.1,high))", "phis is 'high'; a finite number"),
-        ("rcl+entropy_models(steps=0)", "entropy_models: steps is 0"),
-        ("rcl+halves+compose", "frozen models embed whole sentences"),
-    ],
-)
-def test_what_does_not_go_together_is_refused(tiny: Tiny, text: str, message: str) -> None:
-    with pytest.raises(BadSpec, match=message):
-        check(parse_method(text).at(1.0), tiny("bert"))
+        changed_run(tiny, settled(), change=broken)
 
 
 TEACHING = "steps=4,warmup=2,batch_size=16,learning_rate=3e-3,eval_every=2"
@@ -185,14 +144,10 @@ def test_a_teacher_is_the_method_trained_by_contrast_alone() -> None:
     assert (dict(made.recipe.options)["steps"], dict(made.recipe.options)["warmup"]) == (2, 1)
     assert made.stages is None
     assert (made.views, made.pooler, made.head) == (method.views, method.pooler, method.head)
-    assert method.data_seen() == ("subset",)
 
 
-class Surveys(torch.nn.Module):
+class Surveys(Recording):
     """A term that keeps what it is shown of the teacher, and finds the same in every step."""
-
-    needs: frozenset[str] = frozenset()
-    views = 2
 
     def __init__(self) -> None:
         super().__init__()
@@ -211,17 +166,17 @@ def surveyed(built: Built) -> tuple[Built, Surveys, list]:
     term, teachers = Surveys(), []
 
     def stage():
-        teachers.append(built.stages[0]())
+        teachers.append(built.first_stage[0]())
         return teachers[0]
 
-    return replace(built, terms=(replace(built.terms[0], term=term),), stages=(stage,)), term, teachers
+    return replace(built, terms=(replace(built.terms[0], term=term),), first_stage=(stage,)), term, teachers
 
 
 @pytest.mark.parametrize("with_head", [True, False])
 def test_a_term_may_look_at_the_subset_as_its_teacher_has_it(tiny: Tiny, with_head: bool) -> None:
     text = f"rankencoder+teacher(steps=2,with_head={str(with_head).lower()})+recipe({TEACHING})"
-    looked, term, teachers = surveyed(build(parse_method(text).at(1.0), tiny("bert"), 0))
-    train(looked, SENTENCES, 0, "cpu", None, lambda look: None)
+    looked, term, teachers = surveyed(built_of(tiny, text))
+    run(looked)
     assert len(term.seen) == 1
     encoder = teachers[0].encoder
     assert np.allclose(term.seen[0], encoder.vectors(encoder.tokenise(SENTENCES, 32), with_head), atol=1e-6)
@@ -231,7 +186,7 @@ def test_a_term_may_look_at_the_subset_as_its_teacher_has_it(tiny: Tiny, with_he
 def test_the_dev_set_chooses_the_teachers_checkpoint(tiny: Tiny, best: int) -> None:
     """Dev points are highest at its first or its second look; its frozen vectors are those of that checkpoint."""
     text = "distillcse+teacher(steps=4)+recipe(steps=8,batch_size=8,warmup=0,learning_rate=1e-2,eval_every=2)"
-    looked, term, teachers = surveyed(build(parse_method(text).at(1.0), tiny("bert"), 0))
+    looked, term, teachers = surveyed(built_of(tiny, text))
     looks: list[np.ndarray] = []
 
     def select(encoder) -> float:
@@ -239,7 +194,7 @@ def test_the_dev_set_chooses_the_teachers_checkpoint(tiny: Tiny, best: int) -> N
             looks.append(encoder.vectors(encoder.tokenise(SENTENCES, 32), looked.frozen_head))
         return 1.0 if 2 * len(looks) == best else 0.0
 
-    notes = train(looked, SENTENCES, 0, "cpu", select, lambda look: None).notes
+    notes = run(looked, select=select).notes
     assert len(looks) == 2
     assert np.allclose(term.seen[0], looks[best // 2 - 1], atol=1e-6)
     assert not np.allclose(looks[0], looks[1], atol=1e-3)

@@ -1,8 +1,6 @@
 """Prompts as views: where their words stand, what they alone would give, and negation by rule."""
 
-from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,26 +8,23 @@ import torch
 
 from cseb.encoder.device_batches import tensors
 from cseb.encoder.random_streams import TermGenerators
-from cseb.errors import BadSpec
-from cseb.methods.grammar import parse_method
-from cseb.parts import LossInputs
 from cseb.parts.prompt_views import Denoised, negate
 from cseb.training.batches import Batch, Feed
-from cseb.training.build import Built, build, check
+from cseb.training.build import Built
 from cseb.training.objective import Objective
 from tests.conftest import SENTENCES
+from tests.training.small_runs import Recording, Tiny, built_of
 
-Tiny = Callable[[str], Path]
 SMALL = "recipe(steps=2,warmup=0,batch_size=8,eval_every=2,max_length=12)"
 
 
-def built(tiny: Tiny, text: str, family: str = "bert") -> Built:
+def small(tiny: Tiny, text: str, family: str = "bert") -> Built:
     name, *edits = text.split("+", 1)
-    return build(parse_method("+".join([name, SMALL, *edits])).at(1.0), tiny(family), 0)
+    return built_of(tiny, "+".join([name, SMALL, *edits]), family)
 
 
-def batch(one: Built, sentences: list[str] = SENTENCES) -> Batch:
-    return next(iter(Feed(one.views, one.encoder, one.recipe, sentences, 0, torch.device("cpu"))))
+def batch(built: Built, sentences: list[str] = SENTENCES) -> Batch:
+    return next(iter(Feed(built.views, built.encoder, built.recipe, sentences, 0, torch.device("cpu"))))
 
 
 @pytest.mark.parametrize(
@@ -60,10 +55,10 @@ def test_what_was_put_in_is_taken_out_again() -> None:
 def test_every_view_has_its_own_prompt_and_one_mask_token_however_long_the_sentence(
     tiny: Tiny, name: str, count: int
 ) -> None:
-    one = built(tiny, name)
+    built = small(tiny, name)
     long = [f"{sentence} {' '.join(SENTENCES)}" for sentence in SENTENCES[:8]]
-    ids, mask, content, anchor = (field.chunk(count) for field in batch(one, long).fields)
-    encoder = one.encoder
+    ids, mask, content, anchor = (field.chunk(count) for field in batch(built, long).fields)
+    encoder = built.encoder
     prompts = []
     for view in range(count):
         hidden = ids[view] == encoder.tokenizer.mask_token_id
@@ -71,30 +66,21 @@ def test_every_view_has_its_own_prompt_and_one_mask_token_however_long_the_sente
         assert hidden.gather(1, anchor[view][:, None]).all()
         assert (content[view].sum(dim=1) == 10).all()  # 12 with both special tokens
         prompts.append(ids[view][0][(mask[view][0] > 0) & (content[view][0] == 0)].tolist())
-    wanted = [one.encoder.pooler.template, *one.views.templates[1:]]  # type: ignore[attr-defined]
+    wanted = [built.encoder.pooler.template, *built.views.templates[1:]]  # type: ignore[attr-defined]
     for prompt, template in zip(prompts, wanted, strict=True):
         assert prompt == encoder.tokenizer(template.replace("[X]", ""))["input_ids"]
     assert len({tuple(prompt) for prompt in prompts}) == 2
 
 
 def test_the_negation_is_an_edit_and_no_candidate_of_the_contrast(tiny: Tiny) -> None:
-    one = built(tiny, "sncse+recipe(max_length=24)")
-    seen: list[LossInputs] = []
-
-    class Looks(torch.nn.Module):
-        needs: frozenset[str] = frozenset()
-
-        def forward(self, step: LossInputs) -> torch.Tensor:
-            seen.append(step)
-            return step.views[0].z.sum()
-
-    looked = replace(one, terms=(replace(one.terms[0], term=Looks()),))
-    told = batch(one)
-    Objective(looked)(told, None, TermGenerators(0, torch.device("cpu")))
-    (step,) = seen
+    built = small(tiny, "sncse+recipe(max_length=24)")
+    term = Recording()
+    recorded = replace(built, terms=(replace(built.terms[0], term=term),))
+    Objective(recorded)(batch(built), None, TermGenerators(0, torch.device("cpu")))
+    (step,) = term.steps
     assert (len(step.views), len(step.edits)) == (2, 1)
     edit = step.edits[0]
-    anchors, tokenizer = step.views[0], one.encoder.tokenizer
+    anchors, tokenizer = step.views[0], built.encoder.tokenizer
     for row in range(8):
         said = tokenizer.decode(anchors.ids[row][anchors.content[row].bool()]).replace(" ##", "")
         assert said in SENTENCES
@@ -104,34 +90,22 @@ def test_the_negation_is_an_edit_and_no_candidate_of_the_contrast(tiny: Tiny) ->
 
 @pytest.mark.parametrize("family", ["bert", "roberta"])
 def test_the_prompt_alone_is_read_where_its_words_stand(tiny: Tiny, family: str) -> None:
-    one = built(tiny, "promptbert", family)
-    encoder = one.encoder.eval()
+    built = small(tiny, "promptbert", family)
+    encoder = built.encoder.eval()
     texts = [SENTENCES[0], f"{SENTENCES[1]} {SENTENCES[2]}", SENTENCES[3], "dog"]
     block = tensors(encoder.tokenise(texts, 30).batch(np.arange(4)), torch.device("cpu"))
     ids, mask, content, anchor = block
-    rendering = one.views.renderings[0]  # type: ignore[attr-defined]
+    rendering = built.views.renderings[0]  # type: ignore[attr-defined]
     assert isinstance(rendering, Denoised)
-    found = rendering.prompts(encoder, *block)
+    result = rendering.prompts(encoder, *block)
     for row in range(4):
         kept = [t for t in range(ids.shape[1]) if mask[row, t] and not content[row, t]]
         positions = torch.tensor([kept]) + rendering.first
         states = encoder.backbone(input_ids=ids[row, kept][None], position_ids=positions).last_hidden_state[0]
-        assert torch.allclose(found[row], states[kept.index(int(anchor[row]))], atol=1e-5)
+        assert torch.allclose(result[row], states[kept.index(int(anchor[row]))], atol=1e-5)
     view = rendering(encoder, *block)
     plain = encoder(*block)
-    assert torch.allclose(view.h, plain.h - found, atol=1e-6)
-    assert torch.allclose(view.z, encoder.head(plain.h - found), atol=1e-6)
-    assert not torch.allclose(found[0], found[1], atol=1e-4)  # another length, other positions
+    assert torch.allclose(view.h, plain.h - result, atol=1e-6)
+    assert torch.allclose(view.z, encoder.head(plain.h - result), atol=1e-6)
+    assert not torch.allclose(result[0], result[1], atol=1e-4)  # another length, other positions
     view.h.sum().backward()
-
-
-def test_what_cannot_be_is_refused(tiny: Tiny) -> None:
-    for text, message, family in (
-        ('promptbert+prompts(second="no slot")', "prompts: second is 'no slot'", "bert"),
-        ("promptbert", "this encoder finds positions itself", "modernbert"),
-        ('sncse+negated_prompts(second="[X] [MASK] [MASK]")', "must contain", "bert"),
-        ("simcse+bidir_margin", "bidir_margin needs edited views: 1", "bert"),
-        ("whitenedcse+repeated(views=1)", "views is 1", "bert"),
-    ):
-        with pytest.raises(BadSpec, match=message):
-            check(parse_method(text).at(1.0), tiny(family))

@@ -1,31 +1,25 @@
 """Dropped heads and dropped attention: the check case, what survives, and that nothing is dropped at test."""
 
-from collections.abc import Callable
-from pathlib import Path
-
 import pytest
 import torch
 
 from cseb.encoder.device_batches import tensors
-from cseb.errors import BadSpec
-from cseb.methods.grammar import parse_method
 from cseb.parts.regularisers import drop_heads, surviving_heads
-from cseb.training.build import build, check
+from tests.training.small_runs import Tiny, built_of
 
-Tiny = Callable[[str], Path]
 TEXTS = ["a man is eating", "the dog was playing in the park"]
 
 
 def test_surviving_heads_are_scaled_up() -> None:
     heads = torch.arange(1.0, 9.0, dtype=torch.float64).reshape(4, 1, 2)  # (H, T, D/H)
-    found = drop_heads(heads.permute(1, 0, 2)[None], torch.tensor([[1.0, 0, 1, 1]], dtype=torch.float64))
+    result = drop_heads(heads.permute(1, 0, 2)[None], torch.tensor([[1.0, 0, 1, 1]], dtype=torch.float64))
     expected = [[1.3333333333, 2.6666666667], [0, 0], [6.6666666667, 8], [9.3333333333, 10.6666666667]]
-    assert torch.allclose(found[0, 0], torch.tensor(expected, dtype=torch.float64), atol=1e-6, rtol=0)
+    assert torch.allclose(result[0, 0], torch.tensor(expected, dtype=torch.float64), atol=1e-6, rtol=0)
 
 
 def test_sentences_are_scaled_apart() -> None:
-    found = drop_heads(torch.ones(2, 1, 4, 1), torch.tensor([[1.0, 1, 1, 1], [0, 0, 0, 1]]))
-    assert found[:, 0, :, 0].tolist() == [[1, 1, 1, 1], [0, 0, 0, 4]]
+    result = drop_heads(torch.ones(2, 1, 4, 1), torch.tensor([[1.0, 1, 1, 1], [0, 0, 0, 1]]))
+    assert result[:, 0, :, 0].tolist() == [[1, 1, 1, 1], [0, 0, 0, 4]]
 
 
 def test_some_head_always_survives_at_the_right_rate() -> None:
@@ -47,8 +41,8 @@ def encoded(encoder, seed: int) -> torch.Tensor:
 @pytest.mark.parametrize("name", ["drophead", "attention_dropout"])
 def test_training_is_noisy_and_testing_is_not(tiny: Tiny, family: str, kernel: str, name: str) -> None:
     eager = "+ami(layers=(0,1))" if kernel == "eager" else ""
-    plain = build(parse_method(f"simcse{eager}+recipe(dropout=1e-9)").at(1.0), tiny(family), 0).encoder
-    noisy = build(parse_method(f"simcse{eager}+{name}(rate=0.5)+recipe(dropout=1e-9)").at(1.0), tiny(family), 0).encoder
+    plain = built_of(tiny, f"simcse{eager}+recipe(dropout=1e-9)", family).encoder
+    noisy = built_of(tiny, f"simcse{eager}+{name}(rate=0.5)+recipe(dropout=1e-9)", family).encoder
     assert noisy.config._attn_implementation == kernel
     plain.train(), noisy.train()
     assert torch.allclose(encoded(plain, 1), encoded(plain, 2))
@@ -58,15 +52,8 @@ def test_training_is_noisy_and_testing_is_not(tiny: Tiny, family: str, kernel: s
 
 
 def test_the_rate_is_that_of_the_attention_alone(tiny: Tiny) -> None:
-    encoder = build(parse_method("simcse+attention_dropout(rate=0.3)").at(1.0), tiny("bert"), 0).encoder
+    encoder = built_of(tiny, "simcse+attention_dropout(rate=0.3)").encoder
     rates = {name: part.p for name, part in encoder.backbone.named_modules() if isinstance(part, torch.nn.Dropout)}
     assert len(encoder.attentions()) == 2
     assert {rate for name, rate in rates.items() if "attention.self" in name} == {0.3}
     assert {rate for name, rate in rates.items() if "attention.self" not in name} == {0.1}
-
-
-@pytest.mark.parametrize("family", ["mpnet", "distilbert", "modernbert"])
-@pytest.mark.parametrize("name", ["drophead", "attention_dropout"])
-def test_other_families_are_refused(tiny: Tiny, family: str, name: str) -> None:
-    with pytest.raises(BadSpec, match="this encoder's self-attention cannot be reached"):
-        check(parse_method(f"simcse+{name}").at(1.0), tiny(family))

@@ -111,7 +111,7 @@ def test_hidden_characters_are_whole_with_their_marks(script: str) -> None:
 def test_documents_are_as_long_as_their_words(script: str) -> None:
     options = {"anchors": 2, "shortest": 8}
     check_documents([" ".join([TEXTS[script]] * 4)], options)
-    with pytest.raises(BadData, match="spans are drawn from documents"):
+    with pytest.raises(BadData, match=r"fewer than 32 words \(2 x 2 anchors x 8 tokens\)"):
         check_documents([TEXTS[script][:25]], options)
 
 

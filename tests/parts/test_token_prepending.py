@@ -1,6 +1,5 @@
 """Token prepending: the card's numbers on a toy stack, real decoders, and what is refused."""
 
-from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -18,9 +17,9 @@ from cseb.parts.token_prepending import MARK, TEMPLATE, TokenPrepending, prepend
 from cseb.training.build import build, check
 from tests.conftest import SENTENCES
 from tests.encoder.test_decoders import Decoder, decoder
+from tests.training.small_runs import Tiny
 
 __all__ = ["decoder"]  # the fixture
-Tiny = Callable[[str], Path]
 STATES = [[0.1, 0.2], [0.0, 0.0], [0.4, -0.3], [0.2, 0.5], [-0.1, 0.3]]
 W = torch.tensor([[0.5, 0.1], [-0.2, 0.4]], dtype=torch.float64)
 WITH = [[-0.026, 0.332], [0.085196666667, 0.382766666667], [0.258177083333, 0.425680877778],
@@ -79,25 +78,25 @@ def test_it_gives_the_numbers_of_the_card(padding: int) -> None:
     mask = torch.tensor([[1, 1, 1, 1, 1, *[0] * padding]])
     toy(input_ids=ids.masked_fill(ids == 5, 0), attention_mask=mask)  # nothing is attached yet
     toy.last.clear()
-    one = SimpleNamespace(backbone=toy, tokenizer=Words(), pooler=SimpleNamespace(template=TEMPLATE))
-    TokenPrepending(1, 3, shape=shape()).attach(one)  # type: ignore[arg-type]
+    encoder = SimpleNamespace(backbone=toy, tokenizer=Words(), pooler=SimpleNamespace(template=TEMPLATE))
+    TokenPrepending(1, 3, shape=shape()).attach(encoder)  # type: ignore[arg-type]
     toy(input_ids=ids, attention_mask=mask)
     assert np.allclose(toy.last, WITH, atol=1e-9)
 
 
 def test_without_it_the_stack_gives_the_card_s_other_numbers() -> None:
     states = torch.tensor([STATES], dtype=torch.float64)
-    found = []
+    results = []
     for _ in range(4):
         states = Layer()(states)
-        found.append(states[0, -1].tolist())
-    assert np.allclose(found, WITHOUT, atol=1e-9)
+        results.append(states[0, -1].tolist())
+    assert np.allclose(results, WITHOUT, atol=1e-9)
 
 
 def test_every_row_has_a_place_and_a_last_token_of_its_own() -> None:
     states = torch.arange(12.0).view(2, 3, 2)
-    found = prepended(states, torch.tensor([0, 1]), torch.tensor([2, 2]))
-    assert found.tolist() == [[[4, 5], [2, 3], [4, 5]], [[6, 7], [10, 11], [10, 11]]]
+    result = prepended(states, torch.tensor([0, 1]), torch.tensor([2, 2]))
+    assert result.tolist() == [[[4, 5], [2, 3], [4, 5]], [[6, 7], [10, 11], [10, 11]]]
     assert states.tolist() == torch.arange(12.0).view(2, 3, 2).tolist()
 
 
@@ -108,15 +107,15 @@ def prompted(folder: Path, more: str = "") -> Encoder:
 @pytest.mark.parametrize("family", ["opt", "llama", "qwen3", "gpt_neox"])
 def test_decoders_give_other_vectors_the_same_in_any_company(decoder: Decoder, family: str) -> None:
     folder = decoder(family)
-    one = prompted(folder, "+token_prepending(exit=2)")
+    encoder = prompted(folder, "+token_prepending(exit=2)")
     texts = [*SENTENCES[:3], f"a {MARK} man", " ".join(SENTENCES[:2])]
-    found = one.embed(texts)
-    assert np.isfinite(found).all()
-    assert np.abs(found - np.concatenate([one.embed([text]) for text in texts])).max() < 5e-6
+    vectors = encoder.embed(texts)
+    assert np.isfinite(vectors).all()
+    assert np.abs(vectors - np.concatenate([encoder.embed([text]) for text in texts])).max() < 5e-6
     again = prompted(folder, "+token_prepending(exit=2)").embed(texts)
-    assert np.array_equal(found, again)  # nothing of it is drawn
+    assert np.array_equal(vectors, again)  # nothing of it is drawn
     from_start = prompted(folder, "+token_prepending(start=0,exit=2)").embed(texts)
-    assert np.abs(found - from_start).max() > 1e-6
+    assert np.abs(vectors - from_start).max() > 1e-6
     assert MARK not in build(parse_method("mean").at(1.0), folder, 0).encoder.tokenizer.get_vocab()
 
 

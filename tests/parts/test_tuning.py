@@ -1,32 +1,25 @@
 """Training the last layers only: what moves, what must not, and encoders whose layers are no separate modules."""
 
-from collections.abc import Callable
-from pathlib import Path
-
 import pytest
 import torch
 from transformers import AlbertConfig, AlbertModel
 
 from cseb.errors import BadSpec
-from cseb.methods.grammar import parse_method
 from cseb.parts.tuning import layers_of
-from cseb.training.build import build, check
-from cseb.training.loop import train
-from tests.conftest import SENTENCES
+from tests.training.small_runs import Tiny, built_of, run
 
-Tiny = Callable[[str], Path]
 RECIPE = "recipe(steps=2,warmup=0,batch_size=8,learning_rate=1e-3,eval_every=2,weight_decay=0.1)"
 
 
 @pytest.mark.parametrize("family", ["bert", "mpnet", "modernbert", "distilbert"])
 def test_only_the_last_layer_moves(tiny: Tiny, family: str) -> None:
-    built = build(parse_method(f"simcse+last_layers(count=1)+{RECIPE}").at(1.0), tiny(family), 0)
+    built = built_of(tiny, f"simcse+last_layers(count=1)+{RECIPE}", family)
     start = {name: value.clone() for name, value in built.encoder.state_dict().items()}
-    found = train(built, SENTENCES, 0, "cpu", None, lambda look: None).last
+    result = run(built).last
     layers = layers_of(built.encoder.backbone, 2, "last_layers")
     last = {f"backbone.{name}" for name, each in built.encoder.backbone.named_parameters()
-            if any(each is one for one in layers[1].parameters())}  # fmt: skip
-    moved = {name for name, value in found.items() if not torch.equal(value, start[name])}
+            if any(each is weight for weight in layers[1].parameters())}  # fmt: skip
+    moved = {name for name, value in result.items() if not torch.equal(value, start[name])}
     backbone = {name for name in moved if name.startswith("backbone")}
     assert {name for name in backbone if "pooler" not in name and "final_norm" not in name} <= last
     assert len(backbone & last) > len(last) // 2
@@ -37,22 +30,17 @@ def test_views_still_differ_by_the_dropout_of_frozen_layers(tiny: Tiny) -> None:
     """So the loss at the first step is that of the whole encoder."""
     curves = []
     for text in ("simcse", "simcse+last_layers(count=1)"):
-        built = build(parse_method(f"{text}+{RECIPE}+recipe(steps=1,eval_every=1)").at(1.0), tiny("bert"), 0)
-        curves.append(train(built, SENTENCES, 0, "cpu", None, lambda look: None).curve)
+        built = built_of(tiny, f"{text}+{RECIPE}+recipe(steps=1,eval_every=1)")
+        curves.append(run(built).curve)
     assert curves[0] == curves[1]
 
 
 def test_second_networks_are_tuned_alike(tiny: Tiny) -> None:
-    built = build(parse_method("ct+last_layers(count=1)").at(1.0), tiny("bert"), 0)
+    built = built_of(tiny, "ct+last_layers(count=1)")
     for encoder in (built.encoder, built.second):
         asked = [weight.requires_grad for weight in encoder.backbone.parameters()]
         assert any(asked)
         assert not all(asked)
-
-
-def test_more_layers_than_there_are_is_refused(tiny: Tiny) -> None:
-    with pytest.raises(BadSpec, match="last_layers: count is 3, this encoder has 2 layers; take no more"):
-        check(parse_method("simcse+last_layers(count=3)").at(1.0), tiny("bert"))
 
 
 def test_layers_that_share_their_weights_are_refused() -> None:

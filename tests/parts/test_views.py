@@ -18,11 +18,6 @@ def test_dropout_gives_the_very_list_twice() -> None:
     assert second is sentences
 
 
-def test_dropout_is_refused_where_there_is_none() -> None:
-    with pytest.raises(BadSpec, match=r"recipe\(dropout=0.1\)"):
-        Dropout(shape=Shape(width=8, layers=2, heads=2, mask_token=True, pooled=False, dropout=0.0))
-
-
 def test_paraphrases_are_aligned_by_sentence(tmp_path: Path) -> None:
     file = tmp_path / "pairs.tsv"
     file.write_text("b\tB\r\n\na\tA\n", encoding="utf-8")

@@ -1,20 +1,15 @@
 """Weights mixed with those before training: the sum written out, both ends, and the step behind the encoder."""
 
-from collections.abc import Callable
-from pathlib import Path
-
 import numpy as np
 import pytest
 import torch
 
-from cseb.methods.grammar import parse_method
 from cseb.parts.weight_mixing import interpolated
-from cseb.training.build import build
 from cseb.training.checkpoints import Trained, restore
 from cseb.training.loop import train
 from tests.conftest import SENTENCES
+from tests.training.small_runs import Tiny, built_of
 
-Tiny = Callable[[str], Path]
 START = {"w": [[0.5, -0.2], [0.1, 0.3]], "b": [0.0, 0.1]}
 TRAINED = {"w": [[0.9, -0.6], [0.3, 0.5]], "b": [0.2, -0.1]}
 
@@ -33,14 +28,14 @@ def tensors(values: dict[str, list]) -> dict[str, torch.Tensor]:
     ],
 )
 def test_every_entry_is_the_weighted_sum(share: float, w: list, b: list) -> None:
-    found = interpolated(tensors(START), tensors(TRAINED), share)
-    assert np.allclose(found["w"], w, atol=1e-12)
-    assert np.allclose(found["b"], b, atol=1e-12)
+    result = interpolated(tensors(START), tensors(TRAINED), share)
+    assert np.allclose(result["w"], w, atol=1e-12)
+    assert np.allclose(result["b"], b, atol=1e-12)
 
 
 def test_whole_numbers_are_those_of_the_trained_model() -> None:
-    found = interpolated({"n": torch.tensor(1)}, {"n": torch.tensor(7)}, 0.5)
-    assert found["n"].item() == 7
+    result = interpolated({"n": torch.tensor(1)}, {"n": torch.tensor(7)}, 0.5)
+    assert result["n"].item() == 7
 
 
 MADE: dict[str, tuple[object, Trained]] = {}
@@ -50,15 +45,15 @@ def trained(tiny: Tiny, text: str) -> tuple[object, Trained]:
     """Two steps, of which the dev set prefers the first; each method is trained once."""
     if text not in MADE:
         recipe = "recipe(steps=2,warmup=0,batch_size=16,learning_rate=3e-3,eval_every=1)"
-        built = build(parse_method(f"{text}+{recipe}").at(1.0), tiny("bert"), 0)
+        built = built_of(tiny, f"{text}+{recipe}")
         scores = iter([5.0, 1.0])
-        found = train(built, SENTENCES, 0, "cpu", lambda encoder: next(scores), lambda look: None)
-        MADE[text] = built.encoder, found
+        result = train(built, SENTENCES, 0, "cpu", lambda encoder: next(scores), lambda look: None)
+        MADE[text] = built.encoder, result
     return MADE[text]
 
 
 def test_both_ends_are_the_start_and_the_trained_encoder_bit_for_bit(tiny: Tiny) -> None:
-    start = build(parse_method("simcse").at(1.0), tiny("bert"), 0).encoder.embed(SENTENCES)
+    start = built_of(tiny, "simcse").encoder.embed(SENTENCES)
     _, plain = trained(tiny, "simcse")
     encoder, none = trained(tiny, "simcse+mix(share=0.0)")
     for state in (none.best, none.last):
@@ -72,7 +67,7 @@ def test_both_ends_are_the_start_and_the_trained_encoder_bit_for_bit(tiny: Tiny)
 def test_both_checkpoints_are_mixed_and_the_head_is_not(tiny: Tiny) -> None:
     _, plain = trained(tiny, "simcse")
     _, half = trained(tiny, "simcse+mix(share=0.5)")
-    start = build(parse_method("simcse").at(1.0), tiny("bert"), 0).encoder.state_dict()
+    start = built_of(tiny, "simcse").encoder.state_dict()
     assert half.curve == plain.curve
     assert half.best_step == 1
     for mine, theirs in ((half.best, plain.best), (half.last, plain.last)):
@@ -82,7 +77,7 @@ def test_both_checkpoints_are_mixed_and_the_head_is_not(tiny: Tiny) -> None:
 
 
 def test_what_is_fitted_afterwards_is_fitted_to_the_mixture(tiny: Tiny) -> None:
-    encoder, found = trained(tiny, "simcse+whiten(dimensions=8)+mix")
-    restore(encoder, found.last)
+    encoder, result = trained(tiny, "simcse+whiten(dimensions=8)+mix")
+    restore(encoder, result.last)
     vectors = encoder.vectors(encoder.tokenise(SENTENCES, encoder.limit()), False)
     assert np.allclose(encoder.post.mean, vectors.mean(axis=0), atol=1e-5)

@@ -9,12 +9,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
+from torch import Tensor
 
 import tests.world  # noqa: F401  # its tasks are on the path before the first look-up of a name
 from cseb.methods.grammar import parse_method
 from cseb.methods.recipe import Recipe
+from cseb.parts import LossInputs
 from cseb.registry import METHODS
-from cseb.training.build import build
+from cseb.training.build import Built, build
 from cseb.training.checkpoints import Trained
 from cseb.training.loop import train
 from tests.conftest import SENTENCES
@@ -73,7 +76,7 @@ DOCUMENTS = {"declutr": [" and ".join(SENTENCES[at : at + 8]) for at in range(le
 def letters(texts: Sequence[str]) -> np.ndarray:
     """A teacher from outside: sums of random vectors of letters, (N, 24)."""
     table = np.random.default_rng(0).standard_normal((128, 24)).astype(np.float32) / 8
-    return np.stack([table[[ord(one) for one in text]].sum(axis=0) for text in texts])
+    return np.stack([table[[ord(value) for value in text]].sum(axis=0) for text in texts])
 
 
 def method(name: str, recipe: str = ""):
@@ -83,9 +86,19 @@ def method(name: str, recipe: str = ""):
     return parse_method(f"{name}{FIT.get(name.split('+', 1)[0], '')}{ami}{queue}+{recipe}").at(1.0)
 
 
+def built_of(tiny: Tiny, text: str, family: str = "bert", seed: int = 0) -> Built:
+    """The method of a text on a tiny encoder."""
+    return build(parse_method(text).at(1.0), tiny(family), seed)
+
+
+def run(built: Built, lines: Sequence[str] = SENTENCES, select=None, seed: int = 0) -> Trained:
+    """Train on the CPU."""
+    return train(built, lines, seed, "cpu", select, lambda progress: None)
+
+
 def trained(tiny: Tiny, name: str, recipe: str = "", seed: int = 0, select=None) -> Trained:
     built = replace(build(method(name, recipe), tiny("bert"), seed), teacher=letters)
-    return train(built, (LINES | DOCUMENTS).get(name, SENTENCES), seed, "cpu", select, lambda look: None)
+    return run(built, (LINES | DOCUMENTS).get(name, SENTENCES), select, seed)
 
 
 @cache
@@ -102,6 +115,21 @@ def grouped(names: Iterable[str]) -> list[Any]:
 def slow(names: Iterable[str]) -> list[Any]:
     """Names for tests that `make slow` runs."""
     return [pytest.param(name, marks=pytest.mark.slow) for name in names]
+
+
+class Recording(torch.nn.Module):
+    """A term that keeps every step. value: what it makes of one."""
+
+    needs: frozenset[str] = frozenset()
+    views = 2
+
+    def __init__(self, value: Callable[[LossInputs], Tensor] = lambda step: step.views[0].z.sum() * 0) -> None:
+        super().__init__()
+        self.value, self.steps = value, list[LossInputs]()
+
+    def forward(self, step: LossInputs) -> Tensor:
+        self.steps.append(step)
+        return self.value(step)
 
 
 def recipe(**options: object) -> Recipe:

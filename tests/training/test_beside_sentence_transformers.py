@@ -147,26 +147,26 @@ def test_gist(tiny: Tiny, tmp_path: Path, tmp_path_factory: pytest.TempPathFacto
     with torch.no_grad():
         for weight in guide.parameters():
             weight.add_(torch.randn(weight.shape, generator=torch.Generator().manual_seed(weight.numel())) / 4)
-    found = compared(
+    vectors = compared(
         "gist+mean+outside_teacher(encoder=any)",
         *(tiny("bert"), LINES, lambda model: losses().GISTEmbedLoss(model, guide, temperature=0.01), TEXTS, tmp_path),
         teacher=lambda texts: guide.encode(list(texts), show_progress_bar=False),
     )
-    assert found < 1e-4
+    assert vectors < 1e-4
 
 
 @pytest.mark.slow
 def test_distillation(tiny: Tiny, tmp_path: Path) -> None:
     table = torch.randn(len(SENTENCES), 16, generator=torch.Generator().manual_seed(0)).numpy()
     numbers = {sentence: number for number, sentence in enumerate(SENTENCES)}
-    found = compared(
+    result = compared(
         "distil-mse+outside_teacher(encoder=any)",
         *(tiny("bert"), SENTENCES, losses().MSELoss),
         {"sentence": SENTENCES, "label": table.tolist()},
         tmp_path,
         teacher=lambda texts: table[[numbers[text] for text in texts]],
     )
-    assert found < 1e-4
+    assert result < 1e-4
 
 
 def decoder_of(folder: Path) -> BertLMHeadModel:

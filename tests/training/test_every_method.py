@@ -17,7 +17,20 @@ from cseb.training.build import build
 from cseb.training.checkpoints import restore
 from cseb.training.loop import train
 from tests.conftest import SENTENCES
-from tests.training.small_runs import LINES, SMALL, TRAINED, Tiny, grouped, letters, method, slow, trained, trained_once
+from tests.training.small_runs import (
+    LINES,
+    SMALL,
+    TRAINED,
+    Tiny,
+    built_of,
+    grouped,
+    letters,
+    method,
+    run,
+    slow,
+    trained,
+    trained_once,
+)
 
 COMBINED = [
     "simcse+ami",
@@ -57,7 +70,7 @@ def test_every_method_lowers_its_loss_and_gives_the_same_bits_twice(tiny: Tiny, 
     assert all(torch.equal(once.last[key], twice.last[key]) for key in once.last)
     other = trained(tiny, name, seed=1)
     assert other.curve != once.curve
-    first, last = (sum(one.curve[place][1] for one in (once, other)) for place in (0, -1))
+    first, last = (sum(value.curve[place][1] for value in (once, other)) for place in (0, -1))
     assert last < first  # of both seeds together: masks may favour the first batches of one
 
 
@@ -110,12 +123,12 @@ def test_labelled_methods_refuse_plain_sentences(tiny: Tiny, name: str) -> None:
 
 def test_weights_of_training_alone_do_not_touch_test_vectors(tiny: Tiny) -> None:
     """The head, decoder, language head, queue and second encoder are there or not: the same vectors before training."""
-    plain = build(parse_method("cls").at(1.0), tiny("bert"), 0).encoder.embed(SENTENCES)
+    plain = built_of(tiny, "cls").encoder.embed(SENTENCES)
     for name in ("simcse", "simcse+ami", "simcse+moco", "informin-cl-mlm", "mirror", "simcse+reconstruct(layers=1)",
                  "ct+cls"):  # fmt: skip
-        one = build(method(name), tiny("bert"), 3)
-        assert np.abs(one.encoder.embed(SENTENCES) - plain).max() < 2e-6, name
-        kept = {key.split(".")[0] for key in train(one, SENTENCES, 0, "cpu", None, lambda look: None).last}
+        built = build(method(name), tiny("bert"), 3)
+        assert np.abs(built.encoder.embed(SENTENCES) - plain).max() < 2e-6, name
+        kept = {key.split(".")[0] for key in run(built).last}
         assert kept <= {"backbone", "head", "pooler"}
 
 
@@ -155,5 +168,5 @@ def test_combinations_train(tiny: Tiny, text: str) -> None:
     settled = parse_method(f"{text}+{SMALL}").at(1.0)
     pairs = [f"{question}\tanswer: {answer}" for question, answer in zip(SENTENCES, SENTENCES[::-1], strict=True)]
     lines = {"pairs": pairs, "triples": LINES["simcse-sup"]}.get(settled.views.name, SENTENCES)
-    result = train(build(settled, tiny("bert"), 0), lines, 0, "cpu", None, lambda look: None)
+    result = run(build(settled, tiny("bert"), 0), lines)
     assert result.curve[-1][1] < result.curve[0][1]

@@ -3,13 +3,10 @@
 import pytest
 import torch
 
-from cseb.errors import BadSpec
-from cseb.methods.grammar import parse_method
 from cseb.parts.postprocessing import main_directions
-from cseb.training.build import build, check
-from cseb.training.loop import train
+from cseb.training.build import build
 from tests.conftest import SENTENCES
-from tests.training.small_runs import LINES, Tiny, method
+from tests.training.small_runs import LINES, Tiny, method, run
 
 FEW = "recipe(steps=1,warmup=0,batch_size=4,learning_rate=3e-3,eval_every=1)"
 TRIPLES, RATED = LINES["simcse-sup"], LINES["cosent"]
@@ -35,15 +32,9 @@ def test_it_is_fitted_on_texts(tiny: Tiny, name: str, steps: int, lines: list[st
     built = build(
         method(f"{name}+remove_components(count=2)", FEW.replace("steps=1", f"steps={steps}")), tiny("bert"), 0
     )
-    train(built, lines, 0, "cpu", None, lambda look: None)
+    run(built, lines)
     encoder, post = built.encoder, built.encoder.post
     encoder.post = None
     vectors = torch.from_numpy(encoder.embed(texts))
     _, wanted = main_directions(vectors, 2, centre=False)
     assert torch.equal(post.get_buffer("directions"), wanted.float())  # type: ignore[union-attr]
-
-
-def test_texts_are_counted_before_the_grid(tiny: Tiny) -> None:
-    check(parse_method("simcse-sup+whiten(dimensions=16)").at(1.0), tiny("bert"), sentences=6)  # 18 texts
-    with pytest.raises(BadSpec, match="5 sentences span fewer"):
-        check(parse_method("simcse+whiten(dimensions=16)").at(1.0), tiny("bert"), sentences=5)

@@ -1,8 +1,6 @@
 """The released AdamW: its equations in a plain loop, what a scaler leaves out, and who takes which."""
 
-from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 import torch
@@ -10,19 +8,16 @@ from torch import Tensor
 from torch.nn import Parameter
 from torch.optim import AdamW
 
-from cseb.methods.grammar import parse_method
-from cseb.registry import METHODS
-from cseb.training.build import build
 from cseb.training.objective import Objective
 from cseb.training.optimisers import RELEASED, Released, ReleasedAdamW, optimizer_of
+from tests.training.small_runs import Tiny, built_of
 
-Tiny = Callable[[str], Path]
 RATES = (0.0, 0.1, 0.3, 0.2, 0.1, 0.05, 0.02)  # a warm-up starts at 0
 
 
 def by_hand(start: Tensor, gradients: list[Tensor], form: Released, decay: float) -> Tensor:
     """transformers 4.2.1, optimization.py: both moments, a step, and then the decay, one number after another."""
-    found = []
+    results = []
     for at in range(len(start)):
         weight, first, second = float(start[at]), 0.0, 0.0
         for update, (gradient, rate) in enumerate(zip(gradients, RATES, strict=True), 1):
@@ -31,8 +26,8 @@ def by_hand(start: Tensor, gradients: list[Tensor], form: Released, decay: float
             step = rate * (1 - 0.999**update) ** 0.5 / (1 - 0.9**update) if form.correct_bias else rate
             weight -= step * first / (second**0.5 + form.eps)
             weight -= rate * decay * weight
-        found.append(weight)
-    return torch.tensor(found, dtype=torch.float64)
+        results.append(weight)
+    return torch.tensor(results, dtype=torch.float64)
 
 
 def some(count: int) -> tuple[Tensor, list[Tensor]]:
@@ -58,8 +53,8 @@ def test_updates_are_those_of_the_printed_equations(name: str, decay: float) -> 
     start, gradients = some(len(RATES))
     weight = Parameter(start.clone())
     optimizer = ReleasedAdamW([weight], 0.1, decay, RELEASED[name])
-    found = updated(optimizer, weight, gradients)
-    assert (found - by_hand(start, gradients, RELEASED[name], decay)).abs().max() < 1e-13
+    result = updated(optimizer, weight, gradients)
+    assert (result - by_hand(start, gradients, RELEASED[name], decay)).abs().max() < 1e-13
     (group,) = optimizer.param_groups
     assert (group["lr"], group["eps"], group["weight_decay"]) == (RATES[-1], RELEASED[name].eps, decay)
 
@@ -85,8 +80,8 @@ def test_a_weight_counts_its_own_updates() -> None:
     again = ReleasedAdamW([early, late], 0.1, 0.0, RELEASED["adamw_hf"])
     again.load_state_dict(optimizer.state_dict())
     assert again.state[early]["updates"] == 3
-    found = updated(again, late, gradients)
-    assert (found - by_hand(start, gradients, RELEASED["adamw_hf"], 0.0)).abs().max() < 1e-13
+    result = updated(again, late, gradients)
+    assert (result - by_hand(start, gradients, RELEASED["adamw_hf"], 0.0)).abs().max() < 1e-13
 
 
 def test_a_step_that_a_scaler_leaves_out_is_no_update() -> None:
@@ -107,29 +102,11 @@ def test_a_step_that_a_scaler_leaves_out_is_no_update() -> None:
     assert (weight.detach() - by_hand(start, gradients, RELEASED["adamw_hf"], 0.0)).abs().max() < 1e-13
 
 
-OWN = {
-    **dict.fromkeys(("mirror", "mirror-avg", "vascl", "crops", "distil-mse", "tsdae", "mntp", "llm2vec"), "adamw"),
-    **dict.fromkeys(("consert", "isbert"), "adamw_uncorrected"),
-    **dict.fromkeys(
-        ("distil-l2", "distil-relational", "skd", "congen", "sct", "declutr-sentence"), "adamw_uncorrected"
-    ),
-    **dict.fromkeys(("gist", "cosent", "angle", "sbert-regression", "gcse"), "adamw"),
-    "declutr": "adamw_uncorrected_matrix_decay",
-    **dict.fromkeys(("clsep-unsup", "retromae"), "adamw_hf_matrix_decay"),
-    **dict.fromkeys(("ct", "ct-sbert"), "rmsprop"),
-}
-
-
-@pytest.mark.parametrize("name", METHODS)
-def test_every_method_has_the_optimiser_of_its_own_trainer(name: str) -> None:
-    assert dict(METHODS[name].recipe.options)["optimizer"] == OWN.get(name, "adamw_hf")
-
-
 @pytest.mark.parametrize(
     ("name", "kind"), [("adamw", AdamW), ("adamw_hf", ReleasedAdamW), ("rmsprop", torch.optim.RMSprop)]
 )
 def test_the_recipe_chooses(tiny: Tiny, name: str, kind: type) -> None:
-    built = build(parse_method("vascl").at(1.0), tiny("bert"), 0)
+    built = built_of(tiny, "vascl")
     rest, head = (made := optimizer_of(Objective(built), replace(built.recipe, optimizer=name))).param_groups
     assert type(made) is kind
     assert head["lr"] == pytest.approx(100 * rest["lr"])
@@ -137,7 +114,7 @@ def test_the_recipe_chooses(tiny: Tiny, name: str, kind: type) -> None:
 
 @pytest.mark.parametrize("name", ["adamw_hf_matrix_decay", "adamw_uncorrected_matrix_decay"])
 def test_biases_and_layer_norms_are_spared_where_the_name_says_so(tiny: Tiny, name: str) -> None:
-    built = build(parse_method("vascl+recipe(weight_decay=0.1)").at(1.0), tiny("bert"), 0)  # its head has a rate
+    built = built_of(tiny, "vascl+recipe(weight_decay=0.1)")  # its head has a rate
     objective = Objective(built)
     decay = {
         id(weight): group["weight_decay"]

@@ -43,12 +43,12 @@ def test_what_is_planned_can_be_built_and_what_is_refused_cannot(tmp_path: Path,
 
 def refusals(text: str, folder: Path) -> tuple[str | None, str | None]:
     """What planning a method and building it say against it, None for nothing."""
-    one = parse_method(text).at(1.0)
-    found: list[str | None] = []
-    for step in (lambda: check(one, folder), lambda: build(one, folder, 0)):
+    method = parse_method(text).at(1.0)
+    results: list[str | None] = []
+    for step in (lambda: check(method, folder), lambda: build(method, folder, 0)):
         try:
             step()
-            found.append(None)
+            results.append(None)
         except BadSpec as error:
-            found.append(str(error))
-    return found[0], found[1]
+            results.append(str(error))
+    return results[0], results[1]

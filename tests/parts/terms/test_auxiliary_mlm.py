@@ -1,24 +1,18 @@
 """The auxiliary masked-LM network (InfoCSE): its equations in loops, what it reads, who learns, and what it refuses."""
 
 import math
-from collections.abc import Callable
-from dataclasses import replace
-from pathlib import Path
 
 import pytest
 import torch
 from transformers import AutoModel
 
-from cseb.encoder.interface import EncodedView, Shape
+from cseb.encoder.interface import EncodedView
 from cseb.encoder.loading import shape_of
-from cseb.errors import BadSpec
-from cseb.methods.grammar import parse_method
 from cseb.parts import LossInputs
 from cseb.parts.terms.auxiliary_mlm import AuxMLM, with_vector_first
 from cseb.parts.terms.masked_language_modelling import corrupt
-from cseb.training.build import build
+from tests.training.small_runs import Tiny, built_of
 
-Tiny = Callable[[str], Path]
 IDS = torch.tensor([[2, 8, 9, 10, 3], [2, 8, 11, 3, 0]])
 MASK = torch.tensor([[1, 1, 1, 1, 1], [1, 1, 1, 1, 0]])
 CONTENT = torch.tensor([[0, 1, 1, 1, 0], [0, 1, 1, 0, 0]])
@@ -28,11 +22,11 @@ OPTIONS = {"rate": 0.5, "frozen_layers": 1, "layers": 1, "inner": 8, "dropout": 
 def built(tiny: Tiny, family: str = "bert", **options: object) -> AuxMLM:
     """The term beside a tiny encoder, its new layers given weights that make a difference."""
     given = ",".join(f"{name}={value}" for name, value in (OPTIONS | options).items())
-    term = build(parse_method(f"infocse+aux_mlm({given})").at(1.0), tiny(family), 0).terms[1].term
+    term = built_of(tiny, f"infocse+aux_mlm({given})", family).terms[1].term
     assert isinstance(term, AuxMLM)
     drawn = torch.Generator().manual_seed(1)
     with torch.no_grad():
-        for weight in term.layers.parameters():
+        for weight in term.new_layers.parameters():
             weight.add_(torch.randn(weight.shape, generator=drawn) / 4)
     return term.train()
 
@@ -46,20 +40,22 @@ def step(vectors: torch.Tensor, seed: int = 0) -> LossInputs:
 
 def normed(row: list[float], weight: list[float], bias: list[float]) -> list[float]:
     mean = sum(row) / len(row)
-    spread = sum((one - mean) ** 2 for one in row) / len(row)
-    return [(one - mean) / math.sqrt(spread + 1e-12) * w + b for one, w, b in zip(row, weight, bias, strict=True)]
+    spread = sum((value - mean) ** 2 for value in row) / len(row)
+    return [(value - mean) / math.sqrt(spread + 1e-12) * w + b for value, w, b in zip(row, weight, bias, strict=True)]
 
 
 def mapped(row: list[float], weight: list[list[float]], bias: list[float]) -> list[float]:
-    return [sum(w * one for w, one in zip(line, row, strict=True)) + b for line, b in zip(weight, bias, strict=True)]
+    return [
+        sum(w * value for w, value in zip(line, row, strict=True)) + b for line, b in zip(weight, bias, strict=True)
+    ]
 
 
 def layer_by_hand(rows: list[list[float]], layer: torch.nn.TransformerEncoderLayer, heads: int) -> list[list[float]]:
     """A Transformer layer with its norms behind, over the real tokens of one sentence."""
-    held = {name: weight.tolist() for name, weight in layer.named_parameters()}
+    parameters = {name: weight.tolist() for name, weight in layer.named_parameters()}
     width = len(rows[0])
-    every = [mapped(row, held["self_attn.in_proj_weight"], held["self_attn.in_proj_bias"]) for row in rows]
-    found = []
+    every = [mapped(row, parameters["self_attn.in_proj_weight"], parameters["self_attn.in_proj_bias"]) for row in rows]
+    results = []
     for at, row in enumerate(rows):
         mixed = []
         for head in range(heads):
@@ -67,13 +63,15 @@ def layer_by_hand(rows: list[list[float]], layer: torch.nn.TransformerEncoderLay
             scores = [sum(every[at][i] * other[width + i] for i in own) / math.sqrt(len(own)) for other in every]
             weights = [math.exp(score) / sum(map(math.exp, scores)) for score in scores]
             mixed += [sum(w * other[2 * width + i] for w, other in zip(weights, every, strict=True)) for i in own]
-        out = mapped(mixed, held["self_attn.out_proj.weight"], held["self_attn.out_proj.bias"])
-        x = normed([a + b for a, b in zip(row, out, strict=True)], held["norm1.weight"], held["norm1.bias"])
-        inner = mapped(x, held["linear1.weight"], held["linear1.bias"])
-        inner = [one * (1 + math.erf(one / math.sqrt(2))) / 2 for one in inner]
-        out = mapped(inner, held["linear2.weight"], held["linear2.bias"])
-        found.append(normed([a + b for a, b in zip(x, out, strict=True)], held["norm2.weight"], held["norm2.bias"]))
-    return found
+        out = mapped(mixed, parameters["self_attn.out_proj.weight"], parameters["self_attn.out_proj.bias"])
+        x = normed([a + b for a, b in zip(row, out, strict=True)], parameters["norm1.weight"], parameters["norm1.bias"])
+        inner = mapped(x, parameters["linear1.weight"], parameters["linear1.bias"])
+        inner = [value * (1 + math.erf(value / math.sqrt(2))) / 2 for value in inner]
+        out = mapped(inner, parameters["linear2.weight"], parameters["linear2.bias"])
+        results.append(
+            normed([a + b for a, b in zip(x, out, strict=True)], parameters["norm2.weight"], parameters["norm2.bias"])
+        )
+    return results
 
 
 def test_it_equals_the_equations_written_out(tiny: Tiny) -> None:
@@ -88,7 +86,7 @@ def test_it_equals_the_equations_written_out(tiny: Tiny) -> None:
         real = int(MASK[row].sum())
         with torch.no_grad():  # the first layer of the start, over the masked text without padding
             states = start(input_ids=hidden[row : row + 1, :real], output_hidden_states=True).hidden_states[1][0]
-        rows = layer_by_hand([vectors[row].tolist(), *states[1:].tolist()], term.layers[0], term.shape.heads)
+        rows = layer_by_hand([vectors[row].tolist(), *states[1:].tolist()], term.new_layers[0], term.shape.heads)
         for place in range(real):
             if selected[row, place]:
                 logits = term.language(torch.tensor(rows[place])).tolist()
@@ -100,10 +98,10 @@ def test_it_equals_the_equations_written_out(tiny: Tiny) -> None:
 def test_the_vector_is_the_first_state_and_alone_has_a_gradient() -> None:
     states = torch.randn(2, 3, 4, requires_grad=True)
     vectors = torch.randn(2, 4, requires_grad=True)
-    found = with_vector_first(states, vectors)
-    assert found[:, 0].equal(vectors)
-    assert found[:, 1:].equal(states[:, 1:])
-    found.sum().backward()
+    result = with_vector_first(states, vectors)
+    assert result[:, 0].equal(vectors)
+    assert result[:, 1:].equal(states[:, 1:])
+    result.sum().backward()
     assert vectors.grad is not None
     assert states.grad is None
 
@@ -117,7 +115,7 @@ def test_every_family_learns_through_its_vector_and_the_frozen_layers_do_not(tin
     assert 0 < cost.item() < 3 * math.log(term.shape.vocabulary)
     assert (vectors.grad.abs().sum(dim=1) > 0).all()
     trained = {name.split(".")[0] for name, weight in term.named_parameters() if weight.grad is not None}
-    assert trained == {"layers", "language_weights"}
+    assert trained == {"new_layers", "language_weights"}
     assert not any(weight.requires_grad for weight in term.frozen.parameters())
     assert not any(module.training for module in term.frozen.modules())  # as in the release, at every step
     assert len(AutoModel.from_pretrained(tiny(family)).state_dict()) > len(term.frozen.state_dict())  # fewer layers
@@ -126,7 +124,7 @@ def test_every_family_learns_through_its_vector_and_the_frozen_layers_do_not(tin
 def test_padding_is_not_looked_at_and_other_words_are(tiny: Tiny) -> None:
     term, vectors = built(tiny), torch.ones(2, 16)
     before = term.states(IDS, MASK, vectors)
-    wider = [torch.nn.functional.pad(one, (0, 2)) for one in (IDS, MASK)]
+    wider = [torch.nn.functional.pad(value, (0, 2)) for value in (IDS, MASK)]
     assert torch.allclose(term.states(*wider, vectors)[:, :5][MASK.bool()], before[MASK.bool()], atol=1e-5)
     other = IDS.clone()
     other[0, 2] = 20
@@ -135,26 +133,11 @@ def test_padding_is_not_looked_at_and_other_words_are(tiny: Tiny) -> None:
 
 def test_half_of_the_layers_are_frozen_unless_a_number_is_given(tiny: Tiny) -> None:
     shape = shape_of(tiny("bert"))
-    taken = [AuxMLM(**(OPTIONS | {"frozen_layers": given}), shape=shape).frozen_layers for given in ("half", 2)]
+    taken = [AuxMLM(**(OPTIONS | {"frozen_layers": given}), shape=shape).depth for given in ("half", 2)]
     assert taken == [1, 2]
 
 
-@pytest.mark.parametrize(
-    ("changed", "options", "message"),
-    [
-        ({"mask_token": False}, {}, "no mask token"),
-        ({"language": False}, {}, "no masked-LM head"),
-        ({}, {"frozen_layers": 3}, "frozen_layers is 3, this encoder has 2; take no more"),
-        ({}, {"inner": "x"}, "aux_mlm: inner is 'x'"),
-    ],
-)
-def test_what_it_refuses(changed: dict[str, object], options: dict[str, object], message: str) -> None:
-    shape = Shape(8, 2, 2, mask_token=True, pooled=False, dropout=0.1, language=True, folder=Path("anywhere"))
-    with pytest.raises(BadSpec, match=message):
-        AuxMLM(**(OPTIONS | options), shape=replace(shape, **changed))
-
-
 def test_new_layers_have_bert_s_dropouts_none_behind_the_activation(tiny: Tiny) -> None:
-    layer = built(tiny, dropout=0.3).layers[0]
+    layer = built(tiny, dropout=0.3).new_layers[0]
     assert (layer.self_attn.dropout, layer.dropout1.p, layer.dropout2.p) == (0.3, 0.3, 0.3)
     assert isinstance(layer.dropout, torch.nn.Identity)

@@ -1,8 +1,6 @@
 """The denoising term: its loss in loops, that it cannot look ahead, what the vector tells, and every family."""
 
 import math
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 import torch
@@ -11,12 +9,10 @@ from torch import nn
 from transformers import BertConfig, BertModel
 
 from cseb.encoder.interface import EncodedView
-from cseb.methods.grammar import parse_method
 from cseb.parts import LossInputs
 from cseb.parts.terms.denoising import Decoder, next_tokens
-from cseb.training.build import build
+from tests.training.small_runs import Tiny, built_of
 
-Tiny = Callable[[str], Path]
 IDS = torch.tensor([[1, 2, 3, 1], [2, 3, 0, 0]])
 MASK = torch.tensor([[1, 1, 1, 1], [1, 1, 0, 0]])
 LOGITS = torch.tensor(
@@ -34,9 +30,9 @@ def test_the_next_words_are_named_and_padding_is_not() -> None:
                 logits = LOGITS[row, place].tolist()
                 costs.append(math.log(sum(map(math.exp, logits))) - logits[IDS[row, place + 1]])
     assert costs == pytest.approx([1.817150809328, 2.540156852833, 2.274286714833, 1.370762140152], abs=1e-8)
-    found = F.cross_entropy(LOGITS[real], targets[real]).item()
-    assert found == pytest.approx(sum(costs) / 4)
-    assert found == pytest.approx(2.000589129287, abs=1e-8)
+    loss = F.cross_entropy(LOGITS[real], targets[real]).item()
+    assert loss == pytest.approx(sum(costs) / 4)
+    assert loss == pytest.approx(2.000589129287, abs=1e-8)
 
 
 def decoder() -> Decoder:
@@ -94,8 +90,8 @@ def test_with_the_same_weights_it_is_the_decoder_of_transformers() -> None:
     copied(ours, theirs)
     ids, z = torch.randint(1, 20, (3, 7)), torch.randn(3, 8, dtype=torch.float64)
     expected = theirs(input_ids=ids, encoder_hidden_states=z[:, None], use_cache=False).last_hidden_state
-    found = ours(theirs.embeddings.word_embeddings(ids), z)
-    assert (found - expected).abs().max() < 1e-12
+    result = ours(theirs.embeddings.word_embeddings(ids), z)
+    assert (result - expected).abs().max() < 1e-12
 
 
 def test_dropout_is_where_bert_has_it() -> None:
@@ -109,7 +105,7 @@ def test_dropout_is_where_bert_has_it() -> None:
 def test_it_writes_with_every_family_and_teaches_the_encoder_through_the_noised_view_alone(
     tiny: Tiny, family: str
 ) -> None:
-    built = build(parse_method("tsdae").at(1.0), tiny(family), 0)
+    built = built_of(tiny, "tsdae", family)
     term = built.terms[0].term.eval()
     ids = torch.tensor([[2, 8, 9, 10, 3], [2, 8, 3, 0, 0]])
     mask = torch.tensor([[1, 1, 1, 1, 1], [1, 1, 1, 0, 0]])
@@ -119,9 +115,9 @@ def test_it_writes_with_every_family_and_teaches_the_encoder_through_the_noised_
         return term(LossInputs([clean, noised], torch.Generator(), language=built.encoder.language))
 
     z = torch.randn(2, 16, generator=torch.Generator().manual_seed(0)).requires_grad_()
-    found = cost(ids, mask, z)
-    found.backward()
+    loss = cost(ids, mask, z)
+    loss.backward()
     assert z.grad.abs().sum() > 0
-    assert 0 < found.item() < 3 * math.log(built.encoder.config.vocab_size)
+    assert 0 < loss.item() < 3 * math.log(built.encoder.config.vocab_size)
     wider = F.pad(ids, (0, 2)), F.pad(mask, (0, 2))
-    assert cost(*wider, z).item() == pytest.approx(found.item(), rel=1e-5)
+    assert cost(*wider, z).item() == pytest.approx(loss.item(), rel=1e-5)

@@ -6,8 +6,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from cseb.errors import BadSpec
-from cseb.parts.terms.dimension_contrast import DCM, FORMS, CrossCorrelation, MeanCos, correlations, off_diagonal
+from cseb.parts.terms.dimension_contrast import DCM, CrossCorrelation, MeanCos, correlations, off_diagonal
 from tests.parts.terms.two_views import cosine, random, step
 
 H = torch.tensor([[1.0, 2.0, 0.0], [3.0, 1.0, 1.0], [2.0, 4.0, 5.0], [4.0, 3.0, 2.0]], dtype=torch.float64)
@@ -51,8 +50,8 @@ def test_released_standardising() -> None:
         [-0.2999995352, 0.5590162386, 0.7499988381],
         [0.0, 0.7349676507, 0.6274942434],
     ]
-    found = correlations(H, PLUS, centre=True, deviation="unbiased")
-    assert torch.allclose(found, torch.tensor(released, dtype=torch.float64), atol=1e-9)
+    result = correlations(H, PLUS, centre=True, deviation="unbiased")
+    assert torch.allclose(result, torch.tensor(released, dtype=torch.float64), atol=1e-9)
     assert dcm("balanced", deviation="unbiased")(step(H, PLUS)).item() == pytest.approx(0.338757602, abs=1e-8)
     diagonal = correlations(H, H, centre=True, deviation="unbiased").diagonal()
     assert diagonal.tolist() == pytest.approx([0.75] * 3, abs=1e-5)  # (B - 1) / B
@@ -68,30 +67,16 @@ def test_released_standardising_equals_its_loops() -> None:
             assert c[i, j].item() == pytest.approx((u * v).sum().item() / 4)
 
 
-def test_the_views_of_a_sentence_are_compared_and_not_its_neighbours() -> None:
-    stacked = torch.cat([H, PLUS])  # originals 0 to 3, their positives 4 to 7
-    right = correlations(stacked[[0, 1, 2, 3]], stacked[[4, 5, 6, 7]], centre=True)
-    wrong = correlations(stacked[[0, 2, 4, 6]], stacked[[1, 3, 5, 7]], centre=True)  # reshaped to (B, 2)
-    found = dcm("sum")(step(H, PLUS)).item()
-    assert found == pytest.approx(FORMS["sum"](right).item())
-    assert found != pytest.approx(FORMS["sum"](wrong).item())
-
-
 def test_first_tokens_of_the_last_layer_may_be_compared_instead() -> None:
     term = dcm("balanced", on="first")
     assert term.needs == {"layers"}
     assert not dcm("balanced").needs
     far = step(H + 7, PLUS.flip(0))
     views = [
-        replace(view, layers=(torch.randn(4, 2, 3), torch.stack([told, 99 * told], dim=1)))
-        for view, told in zip(far.views, (H, PLUS), strict=True)
+        replace(view, layers=(torch.randn(4, 2, 3), torch.stack([values, 99 * values], dim=1)))
+        for view, values in zip(far.views, (H, PLUS), strict=True)
     ]
     assert term(replace(far, views=views)).item() == pytest.approx(0.1053516572, abs=1e-8)
-
-
-def test_an_unbiased_deviation_needs_its_mean() -> None:
-    with pytest.raises(BadSpec, match="needs centre=true"):
-        dcm("balanced", centre=False, deviation="unbiased")
 
 
 def test_balanced_equals_its_loops() -> None:
@@ -101,27 +86,6 @@ def test_balanced_equals_its_loops() -> None:
     assert dcm(form="balanced", centre=True)(step(H, PLUS)).item() == pytest.approx(
         (2 * diagonal + 0.05 * others).item()
     )
-
-
-def test_equal_views_agree_with_themselves() -> None:
-    c = correlations(H, H, centre=True)
-    assert torch.allclose(c.diagonal(), torch.ones(3, dtype=torch.float64))
-    assert torch.allclose(c, c.T)
-
-
-def test_the_printed_sum_cannot_vanish_in_a_small_batch() -> None:
-    h = torch.randn(8, 32, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-    c = correlations(h, h, centre=True)
-    assert c.square().sum() >= 32**2 / 7  # rank at most B - 1
-
-
-def test_swapped_views_and_shuffled_batches_change_nothing() -> None:
-    order = torch.tensor([2, 0, 3, 1])
-    for form in FORMS:
-        term = dcm(form=form, centre=True)
-        once = term(step(H, PLUS)).item()
-        assert term(step(PLUS, H)).item() == pytest.approx(once)
-        assert term(step(H[order], PLUS[order])).item() == pytest.approx(once)
 
 
 def test_dead_dimensions_and_single_sentences_are_finite() -> None:
@@ -137,14 +101,6 @@ def test_dead_dimensions_and_single_sentences_are_finite() -> None:
 
 def test_off_diagonal_leaves_the_diagonal_out() -> None:
     assert off_diagonal(torch.arange(9.0).reshape(3, 3)).tolist() == [1, 2, 3, 5, 6, 7]
-
-
-@pytest.mark.parametrize("deviation", ["population", "unbiased"])
-@pytest.mark.parametrize("form", FORMS)
-def test_gradients_are_right(form: str, deviation: str) -> None:
-    rng = torch.Generator().manual_seed(1)
-    a, b = (torch.randn(5, 3, generator=rng, dtype=torch.float64).requires_grad_() for _ in range(2))
-    assert torch.autograd.gradcheck(lambda a, b: dcm(form, deviation=deviation)(step(a, b)), (a, b))
 
 
 def test_self_contrast_is_the_mean_cosine_over_the_temperature() -> None:
@@ -171,5 +127,5 @@ def test_cross_correlation_of_equal_whitened_views_is_0() -> None:
     whitened = torch.linalg.qr(torch.randn(6, 4, dtype=torch.float64) - 0.0)[0]
     whitened = torch.linalg.qr(whitened - whitened.mean(dim=0))[0]  # columns of mean 0, orthogonal
     assert CrossCorrelation(off_diagonal=1.0)(step(whitened, whitened)).item() == pytest.approx(0, abs=1e-12)
-    one = random(1)
-    assert CrossCorrelation(off_diagonal=1.0)(step(*one)).item() == 4  # no spread, no correlation
+    pair = random(1)
+    assert CrossCorrelation(off_diagonal=1.0)(step(*pair)).item() == 4  # no spread, no correlation

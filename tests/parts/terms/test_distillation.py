@@ -35,11 +35,11 @@ QUEUES = ([[1.0, 0.0, 0.0], [0.0, 0.6, 0.8]], [[0.8, 0.0, 0.6], [0.0, -1.0, 0.0]
 
 def softmax(logits: list[float]) -> list[float]:
     whole = sum(map(math.exp, logits))
-    return [math.exp(one) / whole for one in logits]
+    return [math.exp(value) / whole for value in logits]
 
 
 def distribution(rows: list, bank: list, tau: float) -> list[list[float]]:
-    return [softmax([cosine(row, one) / tau for one in bank]) for row in rows]
+    return [softmax([cosine(row, value) / tau for value in bank]) for row in rows]
 
 
 def teacher_step(first: list, second: list, *frozen: list) -> LossInputs:
@@ -49,9 +49,9 @@ def teacher_step(first: list, second: list, *frozen: list) -> LossInputs:
 def test_regression_in_its_three_forms() -> None:
     mse = sum((S[i][j] - T[i][j]) ** 2 for i in range(2) for j in range(3)) / 6
     away = sum(1 - cosine(s, t) for s, t in zip(S, T, strict=True)) / 2
-    found = [regression(doubles(S), doubles(T), form).item() for form in ("mse", "l2", "cosine")]
-    assert found == pytest.approx([mse, 2 * away, away], abs=1e-12)
-    assert found == pytest.approx([0.081666666667, 0.317661245067, 0.158830622533], abs=1e-8)
+    loss = [regression(doubles(S), doubles(T), form).item() for form in ("mse", "l2", "cosine")]
+    assert loss == pytest.approx([mse, 2 * away, away], abs=1e-12)
+    assert loss == pytest.approx([0.081666666667, 0.317661245067, 0.158830622533], abs=1e-8)
 
 
 @pytest.mark.parametrize(
@@ -74,15 +74,15 @@ def test_relations_are_the_cosines_of_other_pairs_and_ask_for_no_width() -> None
 def test_the_bank_is_answered_as_the_teacher_answers_it() -> None:
     bank = [*QUEUE, *([x / math.hypot(*row) for x in row] for row in T)]  # the release: its own batch among the columns
     targets = distribution(T, bank, 0.5)
-    found = []
+    results = []
     for rows in (S, G):
-        log = [[math.log(one) for one in row] for row in distribution(rows, bank, 0.7)]
+        log = [[math.log(value) for value in row] for row in distribution(rows, bank, 0.7)]
         by_hand = (
             -sum(p * q for row, other in zip(targets, log, strict=True) for p, q in zip(row, other, strict=True)) / 2
         )
-        found.append(bank_ce(doubles(rows), doubles(T), doubles(bank), 0.7, 0.5).item())
-        assert found[-1] == pytest.approx(by_hand, abs=1e-12)
-    assert found == pytest.approx([1.317572805569, 1.385885031878], abs=1e-8)
+        results.append(bank_ce(doubles(rows), doubles(T), doubles(bank), 0.7, 0.5).item())
+        assert results[-1] == pytest.approx(by_hand, abs=1e-12)
+    assert results == pytest.approx([1.317572805569, 1.385885031878], abs=1e-8)
     term = BankCE(0.5, 0.7, 0.5, 100)
     term.precompute_targets([[doubles(bank)]])
     assert term(teacher_step(S, G, T)).item() == pytest.approx(1.351728918724, abs=1e-8)
@@ -107,9 +107,9 @@ def test_views_are_crossed() -> None:
         total += (
             sum(p * math.log(p / q) for a, b in zip(wanted, given, strict=True) for p, q in zip(a, b, strict=True)) / 2
         )
-    found = term(teacher_step(S, G, T, T_B)).item()
-    assert found == pytest.approx(total, abs=1e-10)
-    assert found == pytest.approx(0.234596359851, abs=1e-8)
+    loss = term(teacher_step(S, G, T, T_B)).item()
+    assert loss == pytest.approx(total, abs=1e-10)
+    assert loss == pytest.approx(0.234596359851, abs=1e-8)
 
 
 GRID = torch.tensor([[0.9, 0.4, 0.1], [0.2, 0.8, 0.7], [0.0, 0.6, 0.95]], dtype=torch.float64)
@@ -117,19 +117,19 @@ GRID = torch.tensor([[0.9, 0.4, 0.1], [0.2, 0.8, 0.7], [0.0, 0.6, 0.95]], dtype=
 
 def test_spearman_is_scipys_on_rows_without_ties() -> None:
     profiles = random(4, width=9)[0].detach()
-    found = spearman(profiles)
-    assert torch.allclose(found.diagonal(), torch.ones(4))
-    assert torch.equal(found, found.T)
+    result = spearman(profiles)
+    assert torch.allclose(result.diagonal(), torch.ones(4))
+    assert torch.equal(result, result.T)
     for i in range(4):
         for j in range(4):
-            assert found[i, j].item() == pytest.approx(spearmanr(profiles[i], profiles[j]).statistic, abs=1e-6)
+            assert result[i, j].item() == pytest.approx(spearmanr(profiles[i], profiles[j]).statistic, abs=1e-6)
 
 
 def test_rankings_are_over_evenly_spaced_sentences_of_the_subset() -> None:
     term = RankMSE(corpus=3, low=-1.0, high=1.0)
     vectors = random(9)[0].detach()
     term.precompute_targets([[vectors]])
-    assert torch.allclose(term.corpus, F.normalize(vectors[[0, 4, 8]], dim=1))
+    assert torch.allclose(*term.banks(vectors), F.normalize(vectors[[0, 4, 8]], dim=1))
     left, right = random(4)
     main = replace(step(left, right), frozen=[[vectors[:4]]])
     profiles = [[cosine(vectors[i], vectors[j]) for j in (0, 4, 8)] for i in range(4)]
@@ -144,11 +144,11 @@ def test_groups_are_shuffled_within_and_hold_their_probability() -> None:
     ordered = torch.tensor([math.log(p) for p in (0.4, 0.25, 0.2, 0.1, 0.05)]).repeat(50, 1)
     rng = torch.Generator().manual_seed(0)
     assert shuffled_groups(ordered, 0.0, rng)[0].tolist() == [0, 1, 2, 3, 4]
-    found = shuffled_groups(ordered, 0.5, rng)  # cumulated 0.4 | 0.65 0.85 0.95 1.0
-    assert set(found[:, 0].tolist()) == {0}
-    assert {row[-1] for row in found.tolist()} == {1, 2, 3, 4}, "the last one is in the last group, as in the code"
-    assert len({tuple(row) for row in found.tolist()}) > 4
-    assert all(sorted(row) == [0, 1, 2, 3, 4] for row in found.tolist())
+    result = shuffled_groups(ordered, 0.5, rng)  # cumulated 0.4 | 0.65 0.85 0.95 1.0
+    assert set(result[:, 0].tolist()) == {0}
+    assert {row[-1] for row in result.tolist()} == {1, 2, 3, 4}, "the last one is in the last group, as in the code"
+    assert len({tuple(row) for row in result.tolist()}) > 4
+    assert all(sorted(row) == [0, 1, 2, 3, 4] for row in result.tolist())
 
 
 def test_listwise_ce_equals_the_sum_written_out_and_leaves_the_sentence_itself_out() -> None:
@@ -161,8 +161,8 @@ def test_listwise_ce_equals_the_sum_written_out_and_leaves_the_sentence_itself_o
         p = [math.exp(cosine(left[i], left[j]) / 0.5) for j in others]
         total -= sum(a / sum(q) * math.log(b / sum(p)) for a, b in zip(q, p, strict=True))
     term = ListwiseCE(student=0.5, teacher=0.4, group=0.0)
-    found = term(replace(step(left, right), frozen=[[teacher]]))
-    assert found.item() == pytest.approx(total / 4)
+    loss = term(replace(step(left, right), frozen=[[teacher]]))
+    assert loss.item() == pytest.approx(total / 4)
     shuffled = ListwiseCE(student=0.5, teacher=0.4, group=1.0)(replace(step(left, right), frozen=[[teacher]]))
     assert shuffled.item() != pytest.approx(total / 4)
 

@@ -1,22 +1,17 @@
 """RetroMAE's term: the decoder beside transformers' layers, who sees which words, and that the encoder learns."""
 
 import math
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 import torch
 from transformers import BertConfig
 from transformers.models.bert.modeling_bert import BertCrossAttention, BertIntermediate, BertOutput, BertSelfOutput
 
-from cseb.encoder.interface import EncodedView, Shape
-from cseb.errors import BadSpec
-from cseb.methods.grammar import parse_method
+from cseb.encoder.interface import EncodedView
 from cseb.parts import LossInputs
-from cseb.parts.terms.enhanced_decoding import EnhancedDecoder, EnhancedDecoding, hidden_words
-from cseb.training.build import build
+from cseb.parts.terms.enhanced_decoding import EnhancedDecoder, hidden_words
+from tests.training.small_runs import Tiny, built_of
 
-Tiny = Callable[[str], Path]
 CONTENT = torch.tensor([[0, 1, 1, 1, 1, 0], [0, 1, 1, 0, 0, 0]])
 MASK = torch.tensor([[1, 1, 1, 1, 1, 1], [1, 1, 1, 1, 0, 0]])
 
@@ -98,7 +93,7 @@ def test_a_word_is_not_reconstructed_from_itself() -> None:
 
 @pytest.mark.parametrize("family", ["bert", "roberta", "modernbert", "distilbert"])
 def test_the_loss_is_two_cross_entropies_and_trains_the_encoder(tiny: Tiny, family: str) -> None:
-    built = build(parse_method("retromae").at(1.0), tiny(family), 0)
+    built = built_of(tiny, "retromae", family)
     term, encoder = built.terms[0].term.eval(), built.encoder
     ids = torch.tensor([[2, 8, 9, 10, 11, 3], [2, 8, 9, 3, 0, 0]])
     seen: list[tuple[torch.Tensor, torch.Tensor]] = []
@@ -117,9 +112,3 @@ def test_the_loss_is_two_cross_entropies_and_trains_the_encoder(tiny: Tiny, fami
     assert states.grad is not None
     assert states.grad[:, 0].abs().sum() > 0  # the sentence vector
     assert 0 < loss.item() < 4 * math.log(encoder.config.vocab_size)
-
-
-def test_an_encoder_without_a_masked_lm_head_is_refused() -> None:
-    shape = Shape(8, 2, 2, mask_token=True, pooled=False, dropout=0.1, mask_id=4, vocabulary=20)
-    with pytest.raises(BadSpec, match=r"enhanced_decoding: this encoder's files have no masked-LM head"):
-        EnhancedDecoding(encoder_rate=0.3, decoder_rate=0.5, inner="4x", dropout=0.1, shape=shape)

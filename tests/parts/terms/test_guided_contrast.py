@@ -1,19 +1,15 @@
 """The contrast with a guide: its equation in loops over published-form cases, the trap of equal texts, edges."""
 
 import math
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 import torch
 
-from cseb.errors import BadSpec
-from cseb.methods.grammar import parse_method
 from cseb.parts.terms.false_negatives import guided_nce, left_out
 from cseb.parts.terms.infonce import info_nce
-from cseb.training.build import check
+from tests.parts.terms import two_views
+from tests.parts.terms.two_views import cosine
 
-Tiny = Callable[[str], Path]
 ANCHORS = [[1.0, 0.2], [0.9, 0.5], [-0.3, 1.0]]
 POSITIVES = [[0.8, 0.3], [0.7, 0.8], [0.1, 1.0]]
 HARD = [[0.2, -1.0], [1.0, 0.1], [-1.0, 0.4]]
@@ -35,11 +31,7 @@ CASES = [  # hard negatives, temperature, margin, strategy, further blocks, loss
 
 
 def doubles(*sides: list[list[float]]) -> tuple[torch.Tensor, ...]:
-    return tuple(torch.tensor(side, dtype=torch.float64) for side in sides)
-
-
-def cosine(a: list[float], b: list[float]) -> float:
-    return sum(x * y for x, y in zip(a, b, strict=True)) / math.hypot(*a) / math.hypot(*b)
+    return tuple(map(two_views.doubles, sides))
 
 
 def by_hand(sides: list, guides: list, tau: float, margin: float, relative: bool, more: bool) -> float:
@@ -57,7 +49,7 @@ def by_hand(sides: list, guides: list, tau: float, margin: float, relative: bool
                 if positive or not (itself or cosine(guides[left][i], guides[right][j]) > bar):
                     logits.append(cosine(sides[left][i], sides[right][j]) / tau)
         wanted = cosine(sides[0][i], sides[1][i]) / tau
-        total += math.log(sum(math.exp(one - wanted) for one in logits))
+        total += math.log(sum(math.exp(value - wanted) for value in logits))
     return total / 3
 
 
@@ -69,9 +61,9 @@ def test_loss_and_masks_worked_out_by_hand(
     guides = [GUIDE_ANCHORS, GUIDE_POSITIVES, *([GUIDE_HARD] if hard else [])]
     out = left_out(doubles(*guides), margin, strategy, more, more)
     assert out.int().tolist() == masked
-    found = guided_nce(doubles(*sides), out, tau, more, more).item()
-    assert found == pytest.approx(loss, abs=1e-8)
-    assert found == pytest.approx(by_hand(sides, guides, tau, margin, strategy == "relative", more), abs=1e-10)
+    value = guided_nce(doubles(*sides), out, tau, more, more).item()
+    assert value == pytest.approx(loss, abs=1e-8)
+    assert value == pytest.approx(by_hand(sides, guides, tau, margin, strategy == "relative", more), abs=1e-10)
 
 
 @pytest.mark.parametrize(
@@ -103,11 +95,6 @@ def test_the_encoder_as_its_own_guide_gets_no_gradient_through_it() -> None:
     guided_nce((z, doubles(POSITIVES)[0]), out, 0.5, False, False).backward()
     assert z.grad is not None
     assert torch.isfinite(z.grad).all()
-
-
-def test_a_teacher_that_is_not_there_is_named(tiny: Tiny) -> None:
-    with pytest.raises(BadSpec, match=r"guided_nce: there are no frozen models .* \+outside_teacher"):
-        check(parse_method("gist-self+guided_nce(guide=teacher)").at(1.0), tiny("bert"))
 
 
 def test_copies_of_the_own_positive_stay_whatever_is_rounded() -> None:
@@ -153,7 +140,7 @@ def test_loss_and_gradient_are_those_of_sentence_transformers(
     features = [{"student": s, "guide": g} for s, g in zip(theirs, guide, strict=True)]
     expected = reference(features, torch.empty(0))
     excluded = left_out(tuple(guide), margin, strategy, True, True)
-    found = guided_nce(tuple(ours), excluded, 0.05, True, True)
-    assert found.item() == pytest.approx(expected.item(), abs=1e-12)
-    expected.backward(), found.backward()
+    loss = guided_nce(tuple(ours), excluded, 0.05, True, True)
+    assert loss.item() == pytest.approx(expected.item(), abs=1e-12)
+    expected.backward(), loss.backward()
     assert torch.allclose(ours.grad, theirs.grad, atol=1e-12)

@@ -2,7 +2,6 @@
 
 import math
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,6 @@ import torch.nn.functional as F
 import transformers
 from torch import Tensor
 
-from cseb.data.weights import locate
 from cseb.encoder.device_batches import tensors
 from cseb.encoder.interface import EncodedView
 from cseb.errors import BadSpec
@@ -20,9 +18,9 @@ from cseb.methods.grammar import parse_method
 from cseb.parts import LossInputs
 from cseb.parts.terms.infonce import info_nce
 from cseb.parts.terms.learnt_masks import LearntMaskNCE, ascent_step, binary_mask
-from cseb.training.build import Built, build, check
+from cseb.training.build import Built, check
+from tests.training.small_runs import Tiny, built_of
 
-Tiny = Callable[[str], Path]
 TEXTS = ["the cat sat", "a dog ran away from the house", "two birds"]
 
 # Scores of five tokens and four features at one point, and the gradients of four steps, worked out apart from any code.
@@ -31,10 +29,7 @@ TOKEN_GRADIENTS = [
     *([0.2, -0.5, -0.1, 0.3, 0.0], [0.1, -0.4, -0.2, 0.1, -0.3]),
     *([-0.3, -0.1, -0.2, 0.2, -0.1], [0.4, -0.2, -0.6, -0.2, -0.2]),
 ]
-TOKEN_SCORES = [
-    *([0.13, 0.2, 0.02, 1, 1.0], [0.23, 0.1, 0, 1, 0.9]),
-    *([0.13, 0, 0, 1, 0.8], [0.23, 0, 0, 0.9, 0.7]),
-]
+TOKEN_SCORES = [*([0.13, 0.2, 0.02, 1, 1.0], [0.23, 0.1, 0, 1, 0.9]), *([0.13, 0, 0, 1, 0.8], [0.23, 0, 0, 0.9, 0.7])]
 FEATURES = [0.02, 0.5, 0.9, 0.04]
 FEATURE_GRADIENTS = [[0.3, -0.4, 0.0, 1.2], [0.6, 0.0, 0.0, -0.8], [0.0, 0.0, 0.0, 0.0], [1.0, 1.0, 1.0, 1.0]]
 FEATURE_SCORES = [
@@ -47,16 +42,16 @@ def exactly(numbers: object) -> Tensor:
     return torch.tensor(numbers, dtype=torch.float64)
 
 
-def built(tiny: Tiny, options: str = "") -> Built:
+def small(tiny: Tiny, options: str = "") -> Built:
     """In float64, without dropout."""
-    one = build(parse_method(f"l2p-csr+learnt_mask_nce(points=2{options})").at(1.0), tiny("bert"), 0)
-    one.encoder.double().eval()
-    return one
+    built = built_of(tiny, f"l2p-csr+learnt_mask_nce(points=2{options})")
+    built.encoder.double().eval()
+    return built
 
 
-def step(one: Built) -> LossInputs:
+def step(built: Built) -> LossInputs:
     """Both views of the texts, of which only ids and mask are there."""
-    encoder = one.encoder
+    encoder = built.encoder
     padded = encoder.tokenise(TEXTS, 32).batch(torch.arange(len(TEXTS)).numpy(), 1)
     ids, mask, content, _ = tensors(padded, torch.device("cpu"))
     nothing = torch.full((len(TEXTS), 1), math.nan)
@@ -64,9 +59,9 @@ def step(one: Built) -> LossInputs:
     return LossInputs(views, torch.Generator().manual_seed(5), head=encoder.project)
 
 
-def loss_in_loops(one: Built, ids: Tensor, mask: Tensor, tokens: Tensor, features: Tensor) -> Tensor:
+def loss_in_loops(built: Built, ids: Tensor, mask: Tensor, tokens: Tensor, features: Tensor) -> Tensor:
     """The loss of masked views, layer by layer and row by row; no hook, no batch."""
-    encoder: Any = one.encoder
+    encoder: Any = built.encoder
     vectors = []
     for row in range(len(ids)):
         real = int(mask[row].sum())
@@ -96,75 +91,52 @@ def test_scores_climb_as_worked_out() -> None:
         assert tokens[:, 0].tolist() == pytest.approx(TOKEN_SCORES[number], abs=1e-9)
         assert features.tolist() == pytest.approx(FEATURE_SCORES[number], abs=1e-9)
     masks = binary_mask(tokens, 0.05), binary_mask(features, 0.05)
-    assert [one.flatten().tolist() for one in masks] == [[1, 0, 0, 1, 1], [1, 1, 1, 1]]
+    assert [value.flatten().tolist() for value in masks] == [[1, 0, 0, 1, 1], [1, 1, 1, 1]]
     assert ((masks[0] + masks[1]) / 2).tolist() == [[1.0] * 4, [0.5] * 4, [0.5] * 4, [1.0] * 4, [1.0] * 4]
 
 
 def test_a_step_equals_loops_over_rows_layers_and_tokens(tiny: Tiny) -> None:
-    one = built(tiny, ",threshold=0.3,ascents=2")
-    term: Any = one.terms[0].term
-    given = step(one)
+    built = small(tiny, ",threshold=0.3,ascents=2")
+    term: Any = built.terms[0].term
+    given = step(built)
     ids, mask = (torch.cat([getattr(view, name) for view in given.views]) for name in ("ids", "mask"))
     tokens, features = (scores.double() for scores in term.draw(ids, torch.Generator().manual_seed(5)))
     for _ in range(2):
         masks = [(scores > 0.3).double().requires_grad_() for scores in (tokens, features)]
-        slopes = torch.autograd.grad(loss_in_loops(one, ids, mask, *masks), masks)
+        slopes = torch.autograd.grad(loss_in_loops(built, ids, mask, *masks), masks)
         moved = []
         for scores, slope in zip((tokens, features), slopes, strict=True):
             lengths = slope.square().sum(dim=-1, keepdim=True).sqrt()
             up = (scores + 0.1 * slope / lengths).clamp(0, 1)
             moved.append(torch.where(lengths == 0, torch.ones_like(up), up))
         tokens, features = moved
-    expected = loss_in_loops(one, ids, mask, (tokens > 0.3).double(), (features > 0.3).double())
+    expected = loss_in_loops(built, ids, mask, (tokens > 0.3).double(), (features > 0.3).double())
     assert term(given).item() == pytest.approx(expected.item(), rel=1e-6)
 
 
 def test_without_masks_it_is_infonce_of_the_two_views(tiny: Tiny) -> None:
-    one = built(tiny, ",threshold=0,ascents=0")
-    given = step(one)
+    built = small(tiny, ",threshold=0,ascents=0")
+    given = step(built)
     view = given.views[0]
-    h = one.encoder.pool(one.encoder.backbone, view.ids, view.mask, torch.zeros_like(view.mask[:, 0]))
-    z = one.encoder.project(h)
-    assert one.terms[0].term(given).item() == pytest.approx(info_nce(z, z, 0.05).item())
+    h = built.encoder.pool(built.encoder.backbone, view.ids, view.mask, torch.zeros_like(view.mask[:, 0]))
+    z = built.encoder.project(h)
+    assert built.terms[0].term(given).item() == pytest.approx(info_nce(z, z, 0.05).item())
 
 
 def test_weights_learn_from_the_last_pass_alone_and_no_hook_is_left(tiny: Tiny) -> None:
-    one = built(tiny)
-    term: Any = one.terms[0].term
-    given = step(one)
+    built = small(tiny)
+    term: Any = built.terms[0].term
+    given = step(built)
     ids, mask = (torch.cat([getattr(view, name) for view in given.views]) for name in ("ids", "mask"))
     tokens, features = term.hardest(given, ids, mask)
-    weights = [*one.encoder.parameters()]
+    weights = [*built.encoder.parameters()]
     assert all(weight.grad is None for weight in weights)
     assert not tokens.requires_grad
     last = term.cost(given, ids, mask, binary_mask(tokens, 0.05), binary_mask(features, 0.05))
     expected = torch.autograd.grad(last, weights, allow_unused=True)
-    found = torch.autograd.grad(term(step(one)), weights, allow_unused=True)
-    assert all((a is None) == (b is None) and (a is None or a.equal(b)) for a, b in zip(expected, found, strict=True))
-    assert not any(module._forward_hooks for module in one.encoder.modules())
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (
-            "l2p-csr+learnt_mask_nce(points=4)",
-            "points is 4: the embedding layer and 3 layers; this encoder has 2",
-        ),
-        ("l2p-csr+mask_prompt", "it reads sentences without a prompt; take +cls or +mean"),
-        ("l2p-csr+multi_dropout", "multi_dropout changes how they are read; take +dropout"),
-        ("l2p-csr+halves+compose", "learnt_mask_nce reads the tokens of a view, and a composed view has none"),
-    ],
-)
-def test_what_does_not_go_with_it_is_refused(tiny: Tiny, text: str, message: str) -> None:
-    with pytest.raises(BadSpec) as caught:
-        check(parse_method(text).at(1.0), tiny("bert"))
-    assert message in str(caught.value)
-
-
-def test_a_table_of_token_vectors_has_no_layers_to_mask(tiny: Tiny) -> None:
-    with pytest.raises(BadSpec, match="learnt_mask_nce needs states that depend on the tokens around them"):
-        check(parse_method("l2p-csr+mean+delete").at(1.0), locate(f"static:random-8:{tiny('bert')}"))
+    result = torch.autograd.grad(term(step(built)), weights, allow_unused=True)
+    assert all((a is None) == (b is None) and (a is None or a.equal(b)) for a, b in zip(expected, result, strict=True))
+    assert not any(module._forward_hooks for module in built.encoder.modules())
 
 
 UNMASKABLE = [
@@ -186,8 +158,8 @@ def test_an_encoder_that_cannot_be_masked_is_refused_before_it_is_built(
 
 
 def test_an_encoder_that_cannot_be_masked_is_refused_when_it_is_built(tiny: Tiny) -> None:
-    one = built(tiny)
-    term, encoder = one.terms[0].term, one.encoder
+    built = small(tiny)
+    term, encoder = built.terms[0].term, built.encoder
     assert isinstance(term, LearntMaskNCE)
     encoder.config.embedding_size = 8
     with pytest.raises(BadSpec, match="embeddings have 8 features and its layers 16"):

@@ -1,8 +1,5 @@
 """The slow copy of MoCoSE: how it follows, what it holds, and who gets a gradient."""
 
-from collections.abc import Callable
-from pathlib import Path
-
 import numpy as np
 import pytest
 import torch
@@ -11,58 +8,56 @@ import torch.nn.functional as F
 from cseb.encoder.device_batches import tensors
 from cseb.encoder.interface import Shape
 from cseb.errors import BadSpec
-from cseb.methods.grammar import parse_method
 from cseb.parts import LossInputs
 from cseb.parts.terms.momentum_contrast import MomentumNCE, cosine_momentum
-from cseb.training.build import Built, build, check
+from cseb.training.build import Built
 from tests.conftest import SENTENCES
+from tests.training.small_runs import Tiny, built_of
 
-Tiny = Callable[[str], Path]
 
-
-def built(tiny: Tiny, options: str = "", family: str = "bert") -> tuple[Built, MomentumNCE]:
+def small(tiny: Tiny, options: str = "", family: str = "bert") -> tuple[Built, MomentumNCE]:
     text = f"mocose+momentum_nce(size=6,start=2,dropout=0.0{options})+recipe(steps=10,batch_size=4,dropout=0.0)"
-    one = build(parse_method(text).at(1.0), tiny(family), 0)
-    term = one.terms[0].term
+    built = built_of(tiny, text, family)
+    term = built.terms[0].term
     assert isinstance(term, MomentumNCE)
-    return one, term.train()
+    return built, term.train()
 
 
-def step(one: Built, sids: list[int]) -> LossInputs:
+def step(built: Built, sids: list[int]) -> LossInputs:
     texts = [SENTENCES[sid] for sid in sids]
-    block = tensors(one.encoder.tokenise(texts, 32).batch(np.arange(len(texts))), torch.device("cpu"))
-    return LossInputs([one.encoder(*block)], torch.Generator(), sids=torch.tensor(sids))
+    block = tensors(built.encoder.tokenise(texts, 32).batch(np.arange(len(texts))), torch.device("cpu"))
+    return LossInputs([built.encoder(*block)], torch.Generator(), sids=torch.tensor(sids))
 
 
 def test_momentum_rises_to_1_over_the_run() -> None:
-    found = [cosine_momentum(0.85, done, 10) for done in (0, 5, 10, 12)]
-    assert found == pytest.approx([0.85, 0.925, 1.0, 1.0])
+    momenta = [cosine_momentum(0.85, done, 10) for done in (0, 5, 10, 12)]
+    assert momenta == pytest.approx([0.85, 0.925, 1.0, 1.0])
 
 
 def test_the_loss_is_the_contrast_with_keys_of_the_batch_and_the_queue(tiny: Tiny) -> None:
-    one, term = built(tiny)
-    told = step(one, [0, 1, 2])
+    built, term = small(tiny)
+    inputs = step(built, [0, 1, 2])
     queue = term.keys.clone()
     assert torch.allclose(queue.norm(dim=1), torch.ones(2))
-    keys = term.projection(told.views[0].h)  # without dropout the copy is the encoder as loaded
+    keys = term.projection(inputs.views[0].h)  # without dropout the copy is the encoder as loaded
     predicted = term.predictor(keys)
     logits = F.normalize(predicted, dim=1) @ F.normalize(torch.cat([keys, queue]), dim=1).T / 0.05
-    assert term(told).item() == pytest.approx(F.cross_entropy(logits, torch.arange(3)).item(), rel=1e-4)
+    assert term(inputs).item() == pytest.approx(F.cross_entropy(logits, torch.arange(3)).item(), rel=1e-4)
     assert torch.allclose(term.keys[:3], keys, atol=1e-5)  # the newest in front
     assert torch.equal(term.keys[3:], queue)
     assert term.sids.tolist() == [0, 1, 2, -1, -1]
-    term(step(one, [3, 1]))
+    term(step(built, [3, 1]))
     assert term.sids.tolist() == [3, 1, 0, 1, 2, -1]  # full; the oldest is gone
     assert not term.keys.requires_grad
 
 
 def test_a_sentence_never_meets_its_own_old_key(tiny: Tiny) -> None:
-    one, term = built(tiny)
-    term(step(one, [0, 1]))
-    told = step(one, [0])
-    loss = term(told)
+    built, term = small(tiny)
+    term(step(built, [0, 1]))
+    inputs = step(built, [0])
+    loss = term(inputs)
     kept = term.keys.clone()  # after the push: 0, then 0 1 and two random ones
-    predicted = F.normalize(term.predictor(term.projection(told.views[0].h)), dim=1)
+    predicted = F.normalize(term.predictor(term.projection(inputs.views[0].h)), dim=1)
     candidates = F.normalize(kept[[0, 2, 3, 4]], dim=1)
     expected = F.cross_entropy(predicted @ candidates.T / 0.05, torch.tensor([0]))
     assert loss.item() == pytest.approx(expected.item(), rel=1e-4)
@@ -70,40 +65,39 @@ def test_a_sentence_never_meets_its_own_old_key(tiny: Tiny) -> None:
 
 @pytest.mark.parametrize(("momentum", "share"), [("1.0", 0.0), ("0.0", 1 - cosine_momentum(0.0, 1, 10))])
 def test_the_copy_starts_as_the_encoder_and_follows_after_every_update(tiny: Tiny, momentum: str, share: float) -> None:
-    one, term = built(tiny, f",momentum={momentum}")
+    built, term = small(tiny, f",momentum={momentum}")
     for slow, online in zip(term.copy.parameters(), term.online, strict=True):
         assert slow.equal(online)
         assert slow is not online
     before = [slow.clone() for slow in term.copy.parameters()]
-    term(step(one, [0, 1]))
+    term(step(built, [0, 1]))
     assert all(slow.equal(old) for slow, old in zip(term.copy.parameters(), before, strict=True))
     with torch.no_grad():
         for online in term.online:
             online.add_(1.0)
-    term(step(one, [2, 3]))
+    term(step(built, [2, 3]))
     for slow, old in zip(term.copy.parameters(), before, strict=True):
         assert torch.allclose(slow, old + share, atol=1e-5)
 
 
 def test_gradients_reach_encoder_projection_and_predictor_alone(tiny: Tiny) -> None:
-    one, term = built(tiny)
-    term(step(one, [0, 1, 2])).backward()
+    built, term = small(tiny)
+    term(step(built, [0, 1, 2])).backward()
     assert all(weight.grad is None and not weight.requires_grad for weight in term.copy.parameters())
-    for module in (one.encoder.backbone.encoder, term.projection, term.predictor):
+    for module in (built.encoder.backbone.encoder, term.projection, term.predictor):
         assert all(weight.grad is not None for weight in module.parameters())
 
 
 def test_looking_changes_nothing_of_the_queue(tiny: Tiny) -> None:
-    one, term = built(tiny)
+    built, term = small(tiny)
     with torch.no_grad():
-        term(step(one, [0, 1]))
+        term(step(built, [0, 1]))
     assert term.sids.tolist() == [-1, -1]
 
 
 def test_a_prompt_is_refused(tiny: Tiny) -> None:
     with pytest.raises(BadSpec, match="without a prompt"):
-        build(parse_method("mocose+mask_prompt").at(1.0), tiny("bert"), 0)
-    check(parse_method("mocose+mean").at(1.0), tiny("bert"))
+        built_of(tiny, "mocose+mask_prompt")
 
 
 def test_layer_normalisation_is_that_of_bert() -> None:

@@ -1,6 +1,5 @@
 """Terms with networks of their own: what those read, which weights are trained, and which stay."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,19 +14,14 @@ from cseb.parts import LossInputs
 from cseb.parts.terms.frozen_copy import L2ToInit
 from cseb.parts.terms.replaced_token_detection import RTD, detection
 from cseb.training.build import Built, build, check
-from cseb.training.loop import train
 from tests.conftest import SENTENCES
+from tests.training.small_runs import Tiny, built_of, run
 
-Tiny = Callable[[str], Path]
 SMALL = "recipe(steps=3,warmup=0,batch_size=8,learning_rate=1e-2,eval_every=3)"
 
 
-def built(tiny: Tiny, text: str, family: str = "bert") -> Built:
-    return build(parse_method(f"{text}+{SMALL}").at(1.0), tiny(family), 0)
-
-
-def run(one: Built) -> None:
-    train(one, SENTENCES, 0, "cpu", None, lambda look: None)
+def small(tiny: Tiny, text: str, family: str = "bert") -> Built:
+    return built_of(tiny, f"{text}+{SMALL}", family)
 
 
 def weights(module: torch.nn.Module) -> dict[str, torch.Tensor]:
@@ -38,15 +32,15 @@ def moved(before: dict[str, torch.Tensor], module: torch.nn.Module) -> set[str]:
     return {name for name, weight in module.named_parameters() if not weight.equal(before[name])}
 
 
-def step(one: Built, texts: list[str], seed: int = 0) -> LossInputs:
-    block = tensors(one.encoder.tokenise(texts, 32).batch(np.arange(len(texts))), torch.device("cpu"))
-    view = one.encoder(*block)
+def step(built: Built, texts: list[str], seed: int = 0) -> LossInputs:
+    block = tensors(built.encoder.tokenise(texts, 32).batch(np.arange(len(texts))), torch.device("cpu"))
+    view = built.encoder(*block)
     rng = torch.Generator().manual_seed(seed)
-    return LossInputs([view], rng, head=one.encoder.head, language=None, read=one.encoder.read)
+    return LossInputs([view], rng, head=built.encoder.head, language=None, read=built.encoder.read)
 
 
-def rtd(one: Built) -> RTD:
-    term = one.terms[-1].term
+def rtd(built: Built) -> RTD:
+    term = built.terms[-1].term
     assert isinstance(term, RTD)
     return term
 
@@ -63,10 +57,10 @@ def test_detection_is_cross_entropy_over_what_counts() -> None:
 
 @pytest.mark.parametrize("family", ["bert", "roberta", "distilbert", "modernbert", "mpnet"])
 def test_the_vector_stands_in_the_place_of_the_first_token(tiny: Tiny, family: str) -> None:
-    one = built(tiny, DIFFCSE.format(""), family)
-    told = step(one, SENTENCES[:2])
-    term = rtd(one).eval()
-    view = told.views[0]
+    built = small(tiny, DIFFCSE.format(""), family)
+    inputs = step(built, SENTENCES[:2])
+    term = rtd(built).eval()
+    view = inputs.views[0]
     states = term.read(view.ids, view.mask, view.h)
     assert not torch.allclose(states, term.read(view.ids, view.mask, view.h + 1))
     other = view.ids.clone()
@@ -76,64 +70,59 @@ def test_the_vector_stands_in_the_place_of_the_first_token(tiny: Tiny, family: s
 
 def test_words_are_replaced_where_the_fill_says(tiny: Tiny) -> None:
     for fill in ("argmax_all", "argmax_masked", "sample"):
-        one = built(tiny, DIFFCSE.format(f",fill={fill},rate=0.5"))
-        told = step(one, [SENTENCES[0], f"{SENTENCES[1]} in the park"])
-        view, term = told.views[0], rtd(one)
-        found = term.guess(view.ids, view.mask, view.content, torch.Generator().manual_seed(0))
-        changed = found != view.ids
+        built = small(tiny, DIFFCSE.format(f",fill={fill},rate=0.5"))
+        inputs = step(built, [SENTENCES[0], f"{SENTENCES[1]} in the park"])
+        view, term = inputs.views[0], rtd(built)
+        result = term.guess(view.ids, view.mask, view.content, torch.Generator().manual_seed(0))
+        changed = result != view.ids
         assert not changed[:, 0].any()
         assert not changed[view.mask == 0].any()
         assert changed.any()
         assert bool(changed[view.content == 0].any()) is (fill == "argmax_all")  # [SEP] may be guessed wrong
-    none = built(tiny, DIFFCSE.format(",fill=sample,rate=0"))
+    none = small(tiny, DIFFCSE.format(",fill=sample,rate=0"))
     view = step(none, SENTENCES[:2]).views[0]
     assert rtd(none).guess(view.ids, view.mask, view.content, torch.Generator()).equal(view.ids)
 
 
 def test_padding_counts_as_released_or_does_not(tiny: Tiny) -> None:
-    one = built(tiny, DIFFCSE.format(",fill=argmax_masked,rate=0.5"))
-    one.encoder.eval(), rtd(one).eval()
-    short = step(one, SENTENCES[:2])
+    built = small(tiny, DIFFCSE.format(",fill=argmax_masked,rate=0.5"))
+    built.encoder.eval(), rtd(built).eval()
+    short = step(built, SENTENCES[:2])
     view = short.views[0]
     width = {name: torch.nn.functional.pad(getattr(view, name), (0, 9)) for name in ("ids", "mask", "content")}
-    term = rtd(one)
+    term = rtd(built)
     ids = {False: view.ids, True: width["ids"]}
     fixed = {False: view.ids.roll(1, 1), True: torch.nn.functional.pad(view.ids.roll(1, 1), (0, 9))}
     losses = {}
     for count in ("all", "real"):
         term.count = count
         for padded in (False, True):
-            told = replace(short, views=[replace(view, **width)] if padded else [view])
-            made = torch.where(told.views[0].mask.bool(), fixed[padded], ids[padded])
+            values = replace(short, views=[replace(view, **width)] if padded else [view])
+            made = torch.where(values.views[0].mask.bool(), fixed[padded], ids[padded])
             term.guess = lambda *rest, made=made: made  # type: ignore[method-assign]
-            losses[count, padded] = term(told).item()
+            losses[count, padded] = term(values).item()
     assert losses["real", False] == pytest.approx(losses["real", True], rel=1e-5)
     assert losses["all", False] == pytest.approx(losses["real", False], rel=1e-5)  # equal lengths: no padding yet
     assert losses["all", True] != pytest.approx(losses["all", False], rel=1e-2)
 
 
 def test_discriminator_and_encoder_learn_and_the_generator_does_not(tiny: Tiny) -> None:
-    one = built(tiny, DIFFCSE.format("") + "-infonce")
-    term = rtd(one)
-    before = {name: weights(part) for name, part in (("generator", term.generator), ("own", term.discriminator))}
-    start, told = weights(one.encoder.backbone), weights(term.classifier)
+    built = small(tiny, DIFFCSE.format("") + "-infonce")
+    term = rtd(built)
+    before = {name: weights(part) for name, part in (("generator", term.guesser), ("own", term.discriminator))}
+    start, values = weights(built.encoder.backbone), weights(term.classifier)
     assert before["own"].keys() == start.keys()
     assert all(weight.equal(start[name]) for name, weight in before["own"].items())
-    run(one)
-    assert not moved(before["generator"], term.generator)
+    run(built)
+    assert not moved(before["generator"], term.guesser)
     assert moved(before["own"], term.discriminator)
-    assert moved(told, term.classifier)
-    assert moved(start, one.encoder.backbone)  # through the vector that is told
-
-
-def test_data_seen_says_where_the_generator_comes_from() -> None:
-    assert parse_method("diffcse").data_seen() == ("external", "subset")
-    assert parse_method("diffcse+rtd(generator=self)").at(1.0).data_seen() == ("subset",)
+    assert moved(values, term.classifier)
+    assert moved(start, built.encoder.backbone)  # through the vector that is told
 
 
 def test_a_generator_that_is_not_there_or_speaks_otherwise(tiny: Tiny, tmp_path: Path) -> None:
     with pytest.raises(BadData, match="no such folder"):
-        built(tiny, "diffcse+rtd(generator='./nowhere')")
+        small(tiny, "diffcse+rtd(generator='./nowhere')")
     from transformers import AutoModel, BertConfig, BertForMaskedLM
 
     from tests.conftest import save_tokenizer
@@ -147,79 +136,70 @@ def test_a_generator_that_is_not_there_or_speaks_otherwise(tiny: Tiny, tmp_path:
     copy = AutoModel.from_pretrained(tiny("bert"))
     copy.save_pretrained(headless)
     with pytest.raises(BadData, match=r"lacks weights such as cls.*; name a model with a masked-LM head"):
-        built(tiny, f"diffcse+rtd(generator='{headless}')")
+        small(tiny, f"diffcse+rtd(generator='{headless}')")
     with pytest.raises(BadSpec, match="the head gives 8 numbers, a token has 16; take on=h"):
-        run(built(tiny, "diffcse+rtd(generator=self)+barlow_projector(width=8)"))
+        run(small(tiny, "diffcse+rtd(generator=self)+barlow_projector(width=8)"))
 
 
 @pytest.mark.parametrize("dropout", [False, True])
 def test_the_frozen_copy_of_sg_opt_stays_and_is_noisy_as_released(tiny: Tiny, dropout: bool) -> None:
-    one = built(tiny, f"sg-opt+gelu_mlp(width=8)+multi_layer_nce(anchor_dropout={dropout})")
-    term = one.terms[0].term
-    before, start = weights(term.frozen), weights(one.encoder.backbone)
-    view = step(one, [SENTENCES[0], f"{SENTENCES[1]} in the park"]).views[0]
+    built = small(tiny, f"sg-opt+gelu_mlp(width=8)+multi_layer_nce(anchor_dropout={dropout})")
+    term = built.terms[0].term
+    before, start = weights(term.frozen), weights(built.encoder.backbone)
+    view = step(built, [SENTENCES[0], f"{SENTENCES[1]} in the park"]).views[0]
     drawn = [term.train().pooled(view.ids, view.mask) for _ in range(2)]
     assert drawn[0].shape == (2, 3, 16)
     assert drawn[0].equal(drawn[1]) is not dropout
     if not dropout:
-        alone = step(one, SENTENCES[:1]).views[0]
+        alone = step(built, SENTENCES[:1]).views[0]
         assert torch.allclose(term.pooled(alone.ids, alone.mask)[0], drawn[0][0], atol=1e-5)  # whatever the padding
-    run(one)
+    run(built)
     assert not moved(before, term.frozen)
-    assert moved(start, one.encoder.backbone)
+    assert moved(start, built.encoder.backbone)
 
 
 @pytest.mark.parametrize("freeze", [True, False])
 def test_weights_are_pulled_to_where_they_started(tiny: Tiny, freeze: bool) -> None:
-    one = built(tiny, f"sg-opt+gelu_mlp(width=8)+l2_to_init(freeze_embeddings={freeze})")
-    term = one.terms[1].term
+    built = small(tiny, f"sg-opt+gelu_mlp(width=8)+l2_to_init(freeze_embeddings={freeze})")
+    term = built.terms[1].term
     assert isinstance(term, L2ToInit)
-    told = step(one, SENTENCES[:2])
-    assert term(told).item() == 0
-    start = weights(one.encoder.backbone)
-    run(one)
-    changed = moved(start, one.encoder.backbone)
+    inputs = step(built, SENTENCES[:2])
+    assert term(inputs).item() == 0
+    start = weights(built.encoder.backbone)
+    run(built)
+    changed = moved(start, built.encoder.backbone)
     assert any(name.startswith("embeddings") for name in changed) is not freeze
     expected = sum(
         (weight - start[name]).square().sum().item()
-        for name, weight in one.encoder.backbone.named_parameters()
+        for name, weight in built.encoder.backbone.named_parameters()
         if not name.startswith("embeddings")
     )
-    assert term(told).item() == pytest.approx(expected, rel=1e-4)
+    assert term(inputs).item() == pytest.approx(expected, rel=1e-4)
     assert expected > 0
 
 
-def test_the_pull_keeps_weights_near(tiny: Tiny) -> None:
-    def far(weight: float) -> float:
-        one = built(tiny, f"sg-opt+gelu_mlp(width=8)+l2_to_init(weight={weight})")
-        train(one, SENTENCES, 0, "cpu", None, lambda look: None)
-        return one.terms[1].term(step(one, SENTENCES[:2])).item()
-
-    assert far(1e3) < 0.5 * far(0.0)
-
-
 def test_peers_share_the_head_learn_apart_and_only_the_first_is_the_result(tiny: Tiny) -> None:
-    one = built(tiny, "pcl")
-    assert one.peer is not None
-    assert one.peer.head is one.encoder.head
-    start, peer = weights(one.encoder.backbone), weights(one.peer.backbone)
+    built = small(tiny, "pcl")
+    assert built.peer is not None
+    assert built.peer.head is built.encoder.head
+    start, peer = weights(built.encoder.backbone), weights(built.peer.backbone)
     assert all(weight.equal(peer[name]) for name, weight in start.items())
-    result = train(one, SENTENCES, 0, "cpu", None, lambda look: None)
-    assert moved(peer, one.peer.backbone)
-    ends = [weights(encoder.backbone) for encoder in (one.encoder, one.peer)]
+    result = run(built)
+    assert moved(peer, built.peer.backbone)
+    ends = [weights(encoder.backbone) for encoder in (built.encoder, built.peer)]
     assert any(not weight.equal(ends[1][name]) for name, weight in ends[0].items())
     assert all(result.last[f"backbone.{name}"].equal(weight) for name, weight in ends[0].items())
 
 
 @pytest.mark.parametrize("masked", [True, False])
 def test_a_peer_without_a_mask_sees_padding(tiny: Tiny, masked: bool) -> None:
-    one = built(tiny, f"pcl+peer_encoder(attention_mask={masked})")
-    assert one.peer is not None
-    one.peer.eval(), one.encoder.eval()
-    short = tensors(one.encoder.tokenise(SENTENCES[:2], 32).batch(np.arange(2)), torch.device("cpu"))
-    long = tensors(one.encoder.tokenise(SENTENCES[:2], 32).batch(np.arange(2), 20), torch.device("cpu"))
-    assert torch.allclose(one.peer(*short).h, one.peer(*long).h, atol=1e-5) is masked
-    assert torch.allclose(one.encoder(*short).h, one.encoder(*long).h, atol=1e-5)
+    built = small(tiny, f"pcl+peer_encoder(attention_mask={masked})")
+    assert built.peer is not None
+    built.peer.eval(), built.encoder.eval()
+    short = tensors(built.encoder.tokenise(SENTENCES[:2], 32).batch(np.arange(2)), torch.device("cpu"))
+    long = tensors(built.encoder.tokenise(SENTENCES[:2], 32).batch(np.arange(2), 20), torch.device("cpu"))
+    assert torch.allclose(built.peer(*short).h, built.peer(*long).h, atol=1e-5) is masked
+    assert torch.allclose(built.encoder(*short).h, built.encoder(*long).h, atol=1e-5)
 
 
 def test_a_peer_reads_through_the_pre_trained_pooler_where_there_is_one(tiny: Tiny, tmp_path: Path) -> None:
@@ -228,18 +208,18 @@ def test_a_peer_reads_through_the_pre_trained_pooler_where_there_is_one(tiny: Ti
     from tests.conftest import save_tokenizer, tiny_config
 
     BertModel(tiny_config("bert", save_tokenizer(tmp_path))).save_pretrained(tmp_path)
-    one = build(parse_method("pcl").at(1.0), tmp_path, 0)
-    assert one.peer is not None
-    one.peer.eval(), one.encoder.eval()
-    block = tensors(one.encoder.tokenise(SENTENCES[:2], 32).batch(np.arange(2)), torch.device("cpu"))
-    dense = one.peer.backbone.pooler.dense
-    assert torch.allclose(one.peer(*block).h, dense(one.encoder(*block).h).tanh(), atol=1e-5)
+    built = build(parse_method("pcl").at(1.0), tmp_path, 0)
+    assert built.peer is not None
+    built.peer.eval(), built.encoder.eval()
+    block = tensors(built.encoder.tokenise(SENTENCES[:2], 32).batch(np.arange(2)), torch.device("cpu"))
+    dense = built.peer.backbone.pooler.dense
+    assert torch.allclose(built.peer(*block).h, dense(built.encoder(*block).h).tanh(), atol=1e-5)
     with pytest.raises(BadSpec, match="cls_pooler: this encoder has no pre-trained pooler"):
         check(parse_method("pcl+peer_encoder(pooler=pretrained)").at(1.0), tiny("bert"))
 
 
 def test_every_term_is_taken_of_both_networks_and_those_of_two_once(tiny: Tiny) -> None:
-    one = built(tiny, "pcl")
+    built = small(tiny, "pcl")
     seen: dict[str, list[tuple[int, int, bool]]] = {}
 
     class Looks(torch.nn.Module):
@@ -248,36 +228,13 @@ def test_every_term_is_taken_of_both_networks_and_those_of_two_once(tiny: Tiny) 
             self.inner, self.name, self.networks = inner, name, getattr(inner, "networks", 1)
             self.needs = inner.needs
 
-        def forward(self, told: LossInputs) -> torch.Tensor:
-            held = (len(told.views), len(told.edits), told.peer is not None)
-            seen.setdefault(self.name, []).append(held)
-            return self.inner(told)
+        def forward(self, inputs: LossInputs) -> torch.Tensor:
+            entries = (len(inputs.views), len(inputs.edits), inputs.peer is not None)
+            seen.setdefault(self.name, []).append(entries)
+            return self.inner(inputs)
 
-    terms = tuple(replace(weighted, term=Looks(weighted.term, weighted.name)) for weighted in one.terms)
-    run(replace(one, terms=terms))
+    terms = tuple(replace(weighted, term=Looks(weighted.term, weighted.name)) for weighted in built.terms)
+    run(replace(built, terms=terms))
     assert seen["kl_peers"] == [(2, 8, True)] * 3  # one for every step
     assert seen["infonce"] == [(2, 8, True), (2, 8, False)] * 3
     assert seen["group_softmax_bce"] == seen["infonce"]
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("pcl-peer_encoder", "kl_peers compares two networks, and there is one; add +peer_encoder"),
-        ("pcl+moco", "queue holds vectors of one network"),
-        ("pcl+smooth", "smooth keeps the state of one network"),
-        ("arccse+dropout", "triplet needs edited views: 2; dropout gives 0"),
-        ("sg-opt+infonce", "infonce compares 2 views of a sentence; identity gives 1"),
-        ("sg-opt+ami(layers=(0,1))", "ami compares 2 views of a sentence; identity gives 1"),
-        ("pcl+token_edits(edits=())", "token_edits: edits is ()"),
-        ("pcl+token_edits(edits=(swap,))", "token_edits: edits is 'swap'"),
-        ("pcl+recipe(dropout=0)", "token_edits: this encoder's dropout rates are all 0"),
-        ("arccse+span_masks(first=0.5)", "span_masks: second is 0.4; it must lie between 0.5 and 1"),
-        ("diffcse+rtd(fill=best)", "rtd: fill is 'best'"),
-        ("diffcse+rtd(generator=none)", "rtd: generator is None"),
-    ],
-)
-def test_what_does_not_go_together_is_refused(tiny: Tiny, text: str, message: str) -> None:
-    with pytest.raises(BadSpec) as caught:
-        check(parse_method(text).at(1.0), tiny("bert"))
-    assert message in str(caught.value)

@@ -18,11 +18,11 @@ def test_groups_equal_the_sums_written_out() -> None:
     def row(left: LossInputs, right: LossInputs, i: int) -> list[float]:
         group = [right.views[1].z[i], *(edit.z[i] for edit in right.edits)]
         rest = [right.views[0].z[j] for j in range(3) if j != i]
-        return [cosine(left.views[0].z[i], one) / 0.05 for one in (*group, *rest)]
+        return [cosine(left.views[0].z[i], value) / 0.05 for value in (*group, *rest)]
 
     def chances(left: LossInputs, right: LossInputs, i: int) -> list[float]:
-        exps = [math.exp(one) for one in row(left, right, i)]
-        return [one / sum(exps) for one in exps]
+        exps = [math.exp(value) for value in row(left, right, i)]
+        return [value / sum(exps) for value in exps]
 
     squashed = [[1 / (1 + math.exp(-p)) for p in chances(main, main, i)] for i in range(3)]
     bce = -sum(math.log(p if k < 3 else 1 - p) for line in squashed for k, p in enumerate(line)) / 15
@@ -34,9 +34,9 @@ def test_groups_equal_the_sums_written_out() -> None:
         for i in range(3)
         for a, b in zip(chances(*first, i), chances(*second, i), strict=True)
     )
-    told = replace(main, peer=other)
-    assert KLPeers(temperature=0.05, reduction="element")(told).item() == pytest.approx(total / 15)
-    assert KLPeers(temperature=0.05, reduction="batchmean")(told).item() == pytest.approx(total / 3)
+    values = replace(main, peer=other)
+    assert KLPeers(temperature=0.05, reduction="element")(values).item() == pytest.approx(total / 15)
+    assert KLPeers(temperature=0.05, reduction="batchmean")(values).item() == pytest.approx(total / 3)
     assert KLPeers(temperature=0.05, reduction="element")(replace(main, peer=main)).item() == pytest.approx(0)
 
 

@@ -1,29 +1,23 @@
 """Terms of rated pairs, their equations in loops; the view that reads the ratings; what is refused."""
 
 import math
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
-import torch
 
-from cseb.errors import BadData, BadSpec
+from cseb.errors import BadData
 from cseb.methods.grammar import parse_method
 from cseb.parts.labelled_views import RatedPairs
-from cseb.parts.terms.rated_similarity import RankScores, angle_scores, rank_cost
+from cseb.parts.terms.rated_similarity import RankScores, ScoreMSE, angle_scores, rank_cost
 from cseb.training.batches import Feed
-from cseb.training.build import build, check
+from cseb.training.build import build
+from tests.parts.terms.two_views import cosine, doubles, step
+from tests.training.small_runs import Tiny
 
-Tiny = Callable[[str], Path]
 U = [[0.9, 0.1, -0.3, 0.2], [-0.2, 0.8, 0.5, -0.1], [0.4, -0.6, 0.7, 0.3], [1.0, 0.0, 0.2, -0.4]]
 V = [[0.8, 0.2, -0.1, 0.4], [0.6, -0.3, 0.2, 0.3], [0.5, -0.4, 0.9, -0.2], [-0.7, 0.3, 0.1, 0.2]]
 RATINGS = [4.0, 1.5, 5.0, 1.5]
 LINES = [f"a man is eating {thing}\tthe dog is playing\t{score}" for thing, score in
          (("pizza", 4), ("food", 1.5), ("guitar", 0), ("park", 5))]  # fmt: skip
-
-
-def doubles(values: list) -> torch.Tensor:
-    return torch.tensor(values, dtype=torch.float64)
 
 
 def by_hand(scores: list[float], ratings: list[float], scale: float) -> float:
@@ -48,9 +42,9 @@ def complex_angle(u: list[float], v: list[float]) -> float:
 )  # fmt: skip
 def test_ranks_cost_what_the_sum_over_pairs_of_pairs_says(similarity: str, scale: float, loss: float) -> None:
     scores = RankScores(scale, similarity).pair_scores(doubles(U), doubles(V))
-    found = rank_cost(scores, doubles(RATINGS), scale).item()
-    assert found == pytest.approx(loss, abs=1e-8)
-    assert found == pytest.approx(by_hand(scores.tolist(), RATINGS, scale), abs=1e-10)
+    value = rank_cost(scores, doubles(RATINGS), scale).item()
+    assert value == pytest.approx(loss, abs=1e-8)
+    assert value == pytest.approx(by_hand(scores.tolist(), RATINGS, scale), abs=1e-10)
 
 
 def test_angles_are_quotients_of_complex_numbers() -> None:
@@ -95,28 +89,7 @@ def test_other_lines_are_refused(lines: list[str], message: str) -> None:
         RatedPairs()(lines)
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("simcse+rank_scores", r"rank_scores needs rated pairs, dropout has no ratings; add \+rated_pairs"),
-        ("simcse+rated_pairs", r"rated_pairs: no term reads its ratings; add \+rank_scores, or take \+pairs"),
-    ],
-)
-def test_ratings_without_a_term_and_a_term_without_ratings_are_refused(tiny: Tiny, text: str, message: str) -> None:
-    with pytest.raises(BadSpec, match=message):
-        check(parse_method(text).at(1.0), tiny("bert"))
-
-
 def test_rating_and_cosine_on_one_scale() -> None:
-    from cseb.encoder.interface import EncodedView
-    from cseb.parts import LossInputs
-    from cseb.parts.terms.rated_similarity import ScoreMSE
-
-    views = [EncodedView(doubles(x), doubles(x), *[torch.zeros(4, 1)] * 3) for x in (U, V)]
-    found = ScoreMSE(1.0, 5.0)(LossInputs(views, torch.Generator(), scores=doubles(RATINGS))).item()
-    cosines = [
-        sum(a * b for a, b in zip(u, v, strict=True)) / math.hypot(*u) / math.hypot(*v)
-        for u, v in zip(U, V, strict=True)
-    ]
-    expected = sum((c - (r - 1) / 4) ** 2 for c, r in zip(cosines, RATINGS, strict=True)) / 4
-    assert found == pytest.approx(expected, abs=1e-12)
+    loss = ScoreMSE(1.0, 5.0)(step(U, V, scores=doubles(RATINGS))).item()
+    expected = sum((cosine(u, v) - (rating - 1) / 4) ** 2 for u, v, rating in zip(U, V, RATINGS, strict=True)) / 4
+    assert loss == pytest.approx(expected, abs=1e-12)

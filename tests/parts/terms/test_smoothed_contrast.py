@@ -15,12 +15,12 @@ def test_smoothing_is_attention_over_the_neighbours_and_oneself() -> None:
     queries, _ = random(2)
     neighbours = torch.randn(2, 3, 4, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
     allowed = torch.tensor([[True, True, False], [True, True, True]])
-    found = smoothed(queries, neighbours, allowed, 2.0)
+    result = smoothed(queries, neighbours, allowed, 2.0)
     for i in range(2):
         group = [queries[i], *(neighbours[i, j] for j in range(3) if allowed[i, j])]
-        weights = [math.exp((queries[i] @ one).item() / 2) for one in group]
-        expected = sum(weight * one for weight, one in zip(weights, group, strict=True)) / sum(weights)
-        assert torch.allclose(found[i], expected)
+        weights = [math.exp((queries[i] @ value).item() / 2) for value in group]
+        expected = sum(weight * value for weight, value in zip(weights, group, strict=True)) / sum(weights)
+        assert torch.allclose(result[i], expected)
     assert torch.autograd.gradcheck(lambda q: smoothed(q, neighbours, allowed, 2.0), (queries,))
 
 
@@ -45,17 +45,17 @@ def test_smooth_equals_the_steps_written_out(exclude_same: bool) -> None:
     term = smooth(size=6, neighbours=2, exclude_same=exclude_same)
     earlier, now = random(3, seed=1), random(3, seed=2)
     term(step(*earlier, sids=[7, 1, 2]))
-    found = term(step(*now, sids=[7, 8, 9]))
+    loss = term(step(*now, sids=[7, 8, 9]))
     queries = F.normalize(now[1], dim=-1)
-    held = [(sid, z) for z, sid in zip(F.normalize(earlier[1], dim=-1), [7, 1, 2], strict=True)]
-    held += [(sid, z) for z, sid in zip(queries, [7, 8, 9], strict=True)]
+    entries = [(sid, z) for z, sid in zip(F.normalize(earlier[1], dim=-1), [7, 1, 2], strict=True)]
+    entries += [(sid, z) for z, sid in zip(queries, [7, 8, 9], strict=True)]
     rows = []
     for query, own in zip(queries, [7, 8, 9], strict=True):
-        near = sorted(held, key=lambda one: -(query @ one[1]).item())
+        near = sorted(entries, key=lambda x: -(query @ x[1]).item())
         kept = [z for sid, z in near if sid != own][:2] if exclude_same else [z for _, z in near][1:3]
         group = torch.stack([query, *kept])
         rows.append((group @ query / 2).softmax(dim=0) @ group)
-    assert found.item() == pytest.approx(info_nce(now[0], torch.stack(rows), 0.5).item())
+    assert loss.item() == pytest.approx(info_nce(now[0], torch.stack(rows), 0.5).item())
 
 
 def test_smooth_lets_gradients_through_the_query_and_not_through_its_memory() -> None:

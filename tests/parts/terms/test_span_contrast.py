@@ -1,29 +1,19 @@
 """DeCLUTR's two terms: the equation in loops, negatives of the same document, words hidden in anchors alone."""
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 import torch
 
 from cseb.encoder.interface import EncodedView
-from cseb.methods.grammar import parse_method
 from cseb.parts import LossInputs
 from cseb.parts.terms.contrast_in_batch import SpanNTXent
 from cseb.parts.terms.masked_language_modelling import IGNORED, AnchorMLM
 from cseb.training.batches import Feed
 from cseb.training.build import build
-from tests.training.small_runs import DOCUMENTS, method
-
-Tiny = Callable[[str], Path]
-
-
-def step(views: torch.Tensor) -> LossInputs:
-    """views: (V, B, D)."""
-    none = torch.zeros(views.shape[1], 1, dtype=torch.long)
-    return LossInputs([EncodedView(z, z, none, none, none) for z in views], torch.Generator())
+from tests.parts.terms.two_views import step
+from tests.training.small_runs import DOCUMENTS, Tiny, method
 
 
 @pytest.mark.parametrize(("anchors", "positives"), [(2, 2), (1, 1), (1, 3), (3, 1)])
@@ -48,21 +38,21 @@ def test_each_anchor_meets_the_mean_of_its_own_positives_among_all_others(anchor
         partner = ("mean" if kind == "span" else "span", key)
         costs.append(-math.log(alike[partner] / sum(alike.values())))
     assert len(costs) == 2 * anchors * documents
-    found = SpanNTXent(temperature=0.05, anchors=anchors, positives=positives)(step(z))
-    assert found.item() == pytest.approx(sum(costs) / len(costs), rel=1e-9)
+    loss = SpanNTXent(temperature=0.05, anchors=anchors, positives=positives)(step(*z))
+    assert loss.item() == pytest.approx(sum(costs) / len(costs), rel=1e-9)
 
 
 def test_spans_of_the_same_document_are_negatives_of_another_anchor() -> None:
     z = torch.eye(8, dtype=torch.float64)[:6].unsqueeze(1)  # one document: nothing but its own spans
     term = SpanNTXent(temperature=1.0, anchors=2, positives=2)
-    apart = term(step(z))
+    apart = term(step(*z))
     z[3] = z[4]  # a positive of the first anchor looks like one of the second
-    assert term(step(z)) > apart
+    assert term(step(*z)) > apart
 
 
 def test_words_are_hidden_in_anchors_alone_and_every_term_reads_them_hidden(tiny: Tiny) -> None:
     built = build(method("declutr"), tiny("bert"), 0)
-    (mlm,) = [one.term for one in built.terms if isinstance(one.term, AnchorMLM)]
+    (mlm,) = [weighted.term for weighted in built.terms if isinstance(weighted.term, AnchorMLM)]
     assert mlm.corrupt_contrast
     recipe = replace(built.recipe, steps=1)
     (batch,) = Feed(built.views, built.encoder, recipe, DOCUMENTS["declutr"], 0, torch.device("cpu"))
@@ -86,25 +76,12 @@ def test_what_is_named_are_the_hidden_words_of_the_anchors() -> None:
     targets[0, 1], targets[1, 2], targets[4, 0] = 3, 4, 2  # the last one belongs to a positive
     sure = torch.nn.functional.one_hot(torch.tensor([[3, 3, 3], [3, 3, 3]]), 10) * 2.0
 
-    def read(found: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-        assert torch.equal(found, ids)
+    def read(read_ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        assert torch.equal(read_ids, ids)
         return sure
 
     inputs = LossInputs(views, torch.Generator(), read=read, language=lambda states: states, targets=targets)
     shape = type("Shape", (), {"mask_token": "[MASK]", "language": True, "mask_id": 1, "vocabulary": 10})
     right, wrong = math.log(math.exp(2) + 9) - 2, math.log(math.exp(2) + 9)
-    found = AnchorMLM(rate=0.15, anchors=2, positives=2, shape=shape)(inputs)
-    assert found.item() == pytest.approx((right + wrong) / 2, rel=1e-6)
-
-
-def test_the_method_is_that_of_the_release() -> None:
-    spec = parse_method("declutr").at(1.0)
-    assert dict(spec.views.options) == {"anchors": 2, "positives": 2, "shortest": 32, "longest": 512, "place": "any"}
-    assert spec.pooler.name == "mean" and spec.head.name == "none"
-    options = dict(spec.recipe.options)
-    assert (options["batch_size"], options["learning_rate"], options["weight_decay"]) == (4, 5e-5, 0.1)
-    assert (options["optimizer"], options["clip"], options["last_batch"]) == (
-        "adamw_uncorrected_matrix_decay",
-        1.0,
-        "drop",
-    )
+    read_ids = AnchorMLM(rate=0.15, anchors=2, positives=2, shape=shape)(inputs)
+    assert read_ids.item() == pytest.approx((right + wrong) / 2, rel=1e-6)

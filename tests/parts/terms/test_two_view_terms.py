@@ -6,13 +6,12 @@ from dataclasses import replace
 import pytest
 import torch
 
-from cseb.errors import BadSpec
 from cseb.parts import LossInputs
 from cseb.parts.terms.contrast_in_batch import BCEPairs, JSConsistency, MixedInfoNCE, NegEntropy, NTXent
-from cseb.parts.terms.dimension_contrast import CrossCorrelation, MeanCos
+from cseb.parts.terms.dimension_contrast import DCM, FORMS, CrossCorrelation, MeanCos
 from cseb.parts.terms.distillation import ListwiseCE
 from cseb.parts.terms.entropy_regularisation import Entropy, Regulators
-from cseb.parts.terms.infonce import EachNCE, InfoNCE
+from cseb.parts.terms.infonce import Alignment, EachNCE, InfoNCE, Reconstruction
 from cseb.parts.terms.margins import ArcNCE, BidirMargin
 from cseb.parts.terms.peer_networks import GroupSoftmaxBCE, KLPeers
 from tests.parts.terms.two_views import Term, debiased, random, rank_mse, smooth, step, virtual
@@ -46,6 +45,13 @@ TERMS: dict[str, tuple[Callable[[], Term], bool, bool]] = {
     "debiased_nce noise": (lambda: with_peer(debiased(noise=1.0)), False, True),
     "debiased_nce weighted": (lambda: with_peer(debiased(noise=0.0, form="weighted")), False, True),
     "virtual_nt_xent": (lambda: with_peer(virtual()), False, False),
+    "alignment": (Alignment, True, True),
+    **{f"dcm {form}": (lambda form=form: DCM(form=form), True, True) for form in FORMS},
+    "dcm unbiased": (lambda: DCM(deviation="unbiased"), True, True),
+    **{
+        f"reconstruction {form}": (lambda form=form: Reconstruction(form=form), True, True)
+        for form in ("released", "unit", "raw")
+    },
 }
 
 
@@ -110,12 +116,3 @@ def test_one_sentence_and_equal_sentences_have_a_finite_loss_and_gradient(name: 
     assert loss.isfinite()
     assert right.grad is not None
     assert all(side.grad is None or side.grad.isfinite().all() for side in (left, right))
-
-
-def test_options_that_do_not_go_together_are_refused() -> None:
-    with pytest.raises(BadSpec, match="smooth: neighbours is 4 of size 4"):
-        smooth(size=4, neighbours=4)
-    with pytest.raises(BadSpec, match="least must be below most"):
-        BidirMargin(least=0.3, most=0.3)
-    with pytest.raises(BadSpec, match="0 shuffles nothing"):
-        ListwiseCE(student=0.1, teacher=0.1, group=1e-6)

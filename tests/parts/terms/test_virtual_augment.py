@@ -14,12 +14,12 @@ from tests.parts.terms.two_views import random, step, virtual
 def test_steepest_is_a_row_of_length_1_along_the_gradient_and_leaves_weights_alone() -> None:
     weight = torch.tensor([[3.0, 0.0], [0.0, 4.0]], requires_grad=True)
     with torch.no_grad():  # as when held-out sentences are looked at
-        found = steepest_direction(
+        result = steepest_direction(
             torch.tensor([[1.0, 1.0], [0.0, 0.0]]), lambda point: ((point @ weight) ** 2).sum() / 2
         )
-    assert torch.allclose(found, torch.tensor([[9 / math.hypot(9, 16), 16 / math.hypot(9, 16)], [0.0, 0.0]]))
+    assert torch.allclose(result, torch.tensor([[9 / math.hypot(9, 16), 16 / math.hypot(9, 16)], [0.0, 0.0]]))
     assert weight.grad is None
-    assert not found.requires_grad
+    assert not result.requires_grad
 
 
 def test_neighbours_are_the_nearest_others() -> None:
@@ -67,9 +67,9 @@ def test_the_virtual_term_is_the_contrast_with_the_worst_push(detach: bool) -> N
     anchors = fixed if detach else F.normalize(head(h), dim=1)
     expected = nt_xent_knn(anchors, F.normalize(head(h + 1.5 * F.normalize(slope, dim=1)), dim=1), near, 0.5)
     main = replace(step(left, right), head=head, rng=torch.Generator().manual_seed(7))
-    found = virtual(detach=detach)(main)
-    assert found.item() == pytest.approx(expected.item())
-    slopes = [torch.autograd.grad(loss, head.weight)[0] for loss in (found, expected)]
+    value = virtual(detach=detach)(main)
+    assert value.item() == pytest.approx(expected.item())
+    slopes = [torch.autograd.grad(loss, head.weight)[0] for loss in (value, expected)]
     assert torch.allclose(*slopes)
 
 

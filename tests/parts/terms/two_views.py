@@ -37,13 +37,14 @@ def rank_mse() -> RankMSE:
 
 
 def doubles(rows: object) -> torch.Tensor:
-    return torch.tensor(rows, dtype=torch.float64)
+    return torch.as_tensor(rows, dtype=torch.float64)
 
 
 def step(
-    *blocks: torch.Tensor, sids: list[int] | None = None, edits: Sequence[torch.Tensor] = (), **fields: Any
+    *vectors: object, sids: list[int] | None = None, edits: Sequence[torch.Tensor] = (), **fields: Any
 ) -> LossInputs:
     """A step whose views and edits are these vectors, before and after the head."""
+    blocks = [doubles(rows) for rows in vectors]
     none = torch.zeros(len(blocks[0]), 1, dtype=torch.long)
     numbers = torch.arange(len(blocks[0])) if sids is None else torch.tensor(sids)
     views, further = ([EncodedView(z, z, none, none, none) for z in some] for some in (blocks, edits))
