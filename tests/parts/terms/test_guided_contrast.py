@@ -89,14 +89,6 @@ def test_without_negatives_there_is_no_loss_and_lengths_of_the_guide_do_not_coun
     assert longer.int().tolist() == PLAIN
 
 
-def test_the_encoder_as_its_own_guide_gets_no_gradient_through_it() -> None:
-    z = torch.tensor(ANCHORS, dtype=torch.float64, requires_grad=True)
-    out = left_out((z.detach(), doubles(POSITIVES)[0]), 0.0, "absolute", False, False)
-    guided_nce((z, doubles(POSITIVES)[0]), out, 0.5, False, False).backward()
-    assert z.grad is not None
-    assert torch.isfinite(z.grad).all()
-
-
 def test_copies_of_the_own_positive_stay_whatever_is_rounded() -> None:
     rng = torch.Generator().manual_seed(0)
     for _ in range(200):
