@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from cseb.data import bounded
 from cseb.data.weights import MODULES
 from cseb.errors import BadData
 
 CONFIG = "config_sentence_transformers.json"
+ORIGIN = "cseb.json"  # method, pooler, head, further modules and prompt of a model that cseb has saved
 KEPT = ("Dense", "LayerNorm", "Normalize")  # modules that the head own_modules applies
 READERS = ("Transformer", "Pooling", "StaticEmbedding", "Dropout")
 
@@ -24,9 +26,11 @@ class Module:
 
 def further_modules(folder: Path) -> tuple[Module, ...]:
     """Return the modules after the pooling, none for any other folder. Raises: BadData."""
-    if not (folder / MODULES).is_file():
-        return ()
-    entries = bounded.read_json(folder / MODULES)
+    entries = _origin(folder).get("modules")
+    if entries is None:
+        if not (folder / MODULES).is_file():
+            return ()
+        entries = bounded.read_json(folder / MODULES)
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise BadData(f"{bounded.shown(folder / MODULES)} lists no modules; a list of objects is needed")
     if any({"..", "/"} & {*Path(str(entry.get("path"))).parts} for entry in entries):
@@ -37,6 +41,8 @@ def further_modules(folder: Path) -> tuple[Module, ...]:
 
 def prompt(folder: Path) -> str:
     """Return the prompt that the model puts before every sentence, "" for most models. Raises: BadData."""
+    if isinstance(saved := _origin(folder).get("prompt"), str):
+        return saved
     file = folder / CONFIG
     if not file.exists():
         return ""
@@ -47,16 +53,20 @@ def prompt(folder: Path) -> str:
     return prompts.get(name) or "" if name is not None else ""
 
 
-def left_out(folder: Path, own_modules: bool = False) -> str:
+def _origin(folder: Path) -> dict[str, Any]:
+    return bounded.read_object(folder / ORIGIN) if (folder / ORIGIN).is_file() else {}
+
+
+def left_out(folder: Path, own_modules: bool = False, template: str = "") -> str:
     """Return, as a sentence, what a method does not use of a finished model; "" if it uses everything.
 
-    own_modules: the method has the head of this name.
+    own_modules: the method has the head of this name. template: of the method's own prompt, "" for none.
     """
     kinds = [module.kind for module in further_modules(folder)]
     unused = [kind for kind in kinds if not own_modules or kind not in KEPT]
     parts = [f"its modules {', '.join(unused)}"] if unused else []
-    parts += [f"its prompt {text!r}"] if (text := prompt(folder)) else []
+    parts += [f"its prompt {text!r}"] if (text := prompt(folder)) and (template or not own_modules) else []
     if not parts:
         return ""
-    cure = "; +own_modules keeps the modules" if unused and set(unused) <= {*KEPT} else ""
+    cure = "; +own_modules keeps them" if not own_modules and {*unused} <= {*KEPT} else ""
     return f"the encoder is a finished model, used without {' and '.join(parts)}{cure}; cseb eval scores it as it came"

@@ -13,7 +13,7 @@ from safetensors.torch import load_file
 
 from cseb.data import checkpoint
 from cseb.data.bounded import is_dir, is_file, read_object
-from cseb.data.finished_models import left_out
+from cseb.data.finished_models import ORIGIN, left_out
 from cseb.data.weights import MODULES, find_encoder
 from cseb.embedders.interface import PART_WEIGHTS, Embedder, EncoderOptions
 from cseb.encoder.architecture import configuration
@@ -29,7 +29,6 @@ from cseb.training import build as building
 
 KEY = re.compile(r"[0-9a-f]{16}")
 KEY_PREFIX = re.compile(r"[0-9a-f]{4,16}")  # as `cseb show` takes it
-ORIGIN = "cseb.json"  # method, pooler and head of a saved model
 LONGEST = 10_000  # characters of a method's text
 
 
@@ -134,6 +133,7 @@ def _scored_method(folder: Path, origin: dict[str, Any]) -> Method:
 
 def _embedder(source: Source, folder: Path, label: str, method: Method, how: EncoderOptions) -> Embedder:
     building.check(method, folder, how.trust_remote_code)
+    template = dict(method.pooler.options).get("template", "")
     return Embedder(
         source=source,
         method=label,
@@ -142,7 +142,7 @@ def _embedder(source: Source, folder: Path, label: str, method: Method, how: Enc
         folder=folder,
         notes=(
             *(["code of the encoder's own was trusted"] if how.trust_remote_code else []),
-            *([unused] if (unused := left_out(folder, method.head.name == "own_modules")) else []),
+            *([unused] if (unused := left_out(folder, method.head.name == "own_modules", str(template))) else []),
         ),
     )
 

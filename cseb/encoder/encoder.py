@@ -67,6 +67,7 @@ class Encoder(nn.Module):
         self.needs = needs | pooler.needs
         self.language = language
         self.language_weights = language_weights  # registered, so that they are trained and moved
+        self.prompt = "" if pooler.template else str(getattr(head, "prompt", ""))  # of a finished model
         self.post: Post | None = None  # fitted on the training sentences, applied at test
         self.reduction = 1  # of the batch size at test, see REDUCTION
         self.eval_precision = "fp32"  # at test
@@ -114,18 +115,19 @@ class Encoder(nn.Module):
     def tokenise(self, sentences: Sequence[Text], longest: int, template: str = "") -> Tokens:
         """Tokenise texts, or lists of their token ids, and cut them to `longest` tokens, special tokens included.
 
-        template: of the prompt, which is not counted; "" for the pooler's.
+        template: of the prompt, which is not counted; "" for the pooler's, or else the one of a finished model.
         """
         before, after = self._specials()
         prompt_before, prompt_after, anchor = self._prompt(len(before), len(after), template or self.pooler.template)
-        room = max(longest - len(before) - len(after), 1)
-        texts = [text for text in sentences if isinstance(text, str)]
+        own = [] if template else self._own_prompt()
+        room = max(longest - len(before) - len(after), 1) + len(own)
+        texts = [self.prompt + text if own else text for text in sentences if isinstance(text, str)]
         text_ids = iter(own_ids(self.tokenizer, texts) if texts else [])
-        all_ids = (next(text_ids) if isinstance(text, str) else text for text in sentences)
+        all_ids = (next(text_ids) if isinstance(text, str) else [*own, *text] for text in sentences)
         rows = [[*before, *prompt_before, *ids[:room], *prompt_after, *after] for ids in all_ids]
         starts = np.cumsum([0, *map(len, rows)], dtype=np.int64)
         flat = np.fromiter((token for row in rows for token in row), dtype=np.int32, count=int(starts[-1]))
-        prefix, suffix = len(before) + len(prompt_before), len(prompt_after) + len(after)
+        prefix, suffix = len(before) + len(prompt_before) + len(own), len(prompt_after) + len(after)
         return Tokens(flat, starts, self.tokenizer.pad_token_id or 0, prefix, suffix, anchor)
 
     def offsets(self, sentences: Sequence[str]) -> list[list[tuple[int, int]]]:
@@ -158,9 +160,13 @@ class Encoder(nn.Module):
         mask = self.tokenizer.mask_token_id
         return left, right, before + left.index(mask) if mask in left else right.index(mask) - len(right) - after
 
+    def _own_prompt(self) -> list[int]:
+        """Return the ids of a finished model's prompt; a blank at its end belongs to the first word of the sentence."""
+        return own_ids(self.tokenizer, [self.prompt.rstrip()])[0] if self.prompt else []
+
     def prompt_tokens(self) -> int:
         """Return the number of tokens that the prompt adds to a sentence."""
-        return sum(len(ids) for ids in self._prompt(0, 0, self.pooler.template)[:2])
+        return sum(len(ids) for ids in (*self._prompt(0, 0, self.pooler.template)[:2], self._own_prompt()))
 
     def limit(self) -> int:
         """Return the largest number of tokens of a sentence, special ones included, without the prompt."""

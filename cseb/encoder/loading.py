@@ -145,7 +145,7 @@ def load(
     if LANGUAGE in needs and language is None:
         language = weights = TiedOutput(backbone.get_input_embeddings(), config.hidden_size)
         notes.append("MLM head: the checkpoint has none; the word embeddings with a new bias are used instead")
-    if unused := left_out(folder, own_modules=hasattr(head, "save_modules")):
+    if unused := left_out(folder, hasattr(head, "save_modules"), pooler.template):
         notes.append(unused)
     tokenizer = tokenizers.read(folder, trust_remote_code)
     return Encoder(backbone, tokenizer, pooler, head, needs, language, weights), notes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 import numpy as np
@@ -36,7 +36,7 @@ def corpus_remarks(methods: Iterable[Method], corpus: Corpus) -> list[str]:
     return lines
 
 
-def encoder_remarks(methods: Iterable[Method], folder: Path, corpus: Corpus) -> list[str]:
+def encoder_remarks(methods: Collection[Method], folder: Path, corpus: Corpus) -> list[str]:
     """Return a line on what the methods do not use of a finished model, and one on a vocabulary that does not fit.
 
     Args:
@@ -45,8 +45,9 @@ def encoder_remarks(methods: Iterable[Method], folder: Path, corpus: Corpus) -> 
         corpus: to train on.
     """
     own_modules = {method.head.name for method in methods} == {"own_modules"}
+    template = "".join(str(dict(method.pooler.options).get("template", "")) for method in methods)
     sample = corpus.take(range(0, len(corpus), -(-len(corpus) // SAMPLE)))
-    return [line for line in (left_out(folder, own_modules), vocabulary_remark(folder, sample)) if line]
+    return [line for line in (left_out(folder, own_modules, template), vocabulary_remark(folder, sample)) if line]
 
 
 def check_corpus(label: str, method: Method, corpus: Corpus) -> None:

@@ -7,12 +7,13 @@ import shutil
 import uuid
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from safetensors import SafetensorError
 from safetensors.torch import save_file
 from torch import nn
 
+from cseb.data.finished_models import CONFIG, ORIGIN
 from cseb.embedders.interface import OWN_MODULE, PART_WEIGHTS
 from cseb.encoder.encoder import Encoder
 from cseb.encoder.families import family_of
@@ -88,7 +89,16 @@ def _write(encoder: Encoder, job: Job, folder: Path) -> None:
         "head": str(job.method.head),
         "post": str(job.method.post) if job.method.post else None,
     }
-    _json(folder / "cseb.json", about)
+    family, head = family_of(encoder.config.model_type), cast(Any, encoder.head)
+    parts = [("", family.module)] if family.pools else [("", family.module), ("1_Pooling", "Pooling")]
+    if _saves_modules(head):
+        parts += head.save_modules(folder, len(parts))
+        about["prompt"] = encoder.prompt
+    modules = [
+        {"idx": index, "name": str(index), "path": path, "type": f"sentence_transformers.models.{kind}"}
+        for index, (path, kind) in enumerate(parts)
+    ]
+    _json(folder / ORIGIN, {**about, "modules": modules})
     weights = {
         f"{name}.{key}": value.contiguous()
         for name in ("pooler", "post", *(["head"] if encoder.head.keep else []))
@@ -100,23 +110,17 @@ def _write(encoder: Encoder, job: Job, folder: Path) -> None:
     if not loads(encoder, job):
         _json(folder / "modules.json", [{"idx": 0, "name": "0", "path": "", "type": OWN_MODULE}])
         return
-    family = family_of(encoder.config.model_type)
-    parts = [("", family.module)] if family.pools else [("", family.module), ("1_Pooling", "Pooling")]
-    head: Any = encoder.head
-    if _saves_modules(head):
-        parts += head.save_modules(folder, len(parts))
-    modules = [
-        {"idx": index, "name": str(index), "path": path, "type": f"sentence_transformers.models.{kind}"}
-        for index, (path, kind) in enumerate(parts)
-    ]
     _json(folder / "modules.json", modules)
+    if encoder.prompt:
+        _json(folder / CONFIG, {"prompts": {"prompt": encoder.prompt}, "default_prompt_name": "prompt"})
     if family.pools:
         return
     chosen = POOLING[job.method.pooler.name]
     flags = {f"pooling_mode_{mode}": mode == chosen for mode in POOLING.values()}
     (folder / "1_Pooling").mkdir(exist_ok=True)
     _json(folder / "1_Pooling" / "config.json", {"word_embedding_dimension": encoder.config.hidden_size, **flags})
-    _json(folder / "sentence_bert_config.json", {"max_seq_length": encoder.limit(), "do_lower_case": False})
+    longest = encoder.limit() + encoder.prompt_tokens()
+    _json(folder / "sentence_bert_config.json", {"max_seq_length": longest, "do_lower_case": False})
 
 
 def _json(file: Path, content: object) -> None:

@@ -1,10 +1,10 @@
-"""The modules of a finished sentence-transformers model as a head."""
+"""The modules and the prompt of a finished sentence-transformers model as a head."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import torch.nn.functional as F
 from safetensors import SafetensorError
@@ -12,7 +12,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from cseb.data import bounded, checkpoint
-from cseb.data.finished_models import KEPT, Module, further_modules
+from cseb.data.finished_models import KEPT, Module, further_modules, prompt
 from cseb.encoder.interface import Shape
 from cseb.errors import BadSpec, first_line
 from cseb.parts.base import ModulePart
@@ -53,14 +53,18 @@ class Normalize(nn.Module):
 class OwnModules(ModulePart):
     """The Dense, LayerNorm and Normalize modules of a finished model, trained with it and kept at test.
 
-    Source: the encoder's folder, in the format of sentence-transformers. Raises: BadSpec if it lists none or others.
+    The prompt of the model, if it has one, is put before every sentence, unless the method has a prompt of its own.
+    Source: the encoder's folder, in the format of sentence-transformers. Raises: BadSpec if it has neither modules nor
+    a prompt, or other modules.
     """
 
+    version: ClassVar[int] = 2
     keep = True
 
     def __init__(self, *, shape: Shape) -> None:
         modules = () if shape.folder is None else further_modules(shape.folder)
-        if not modules or not {module.kind for module in modules} <= {*KEPT}:
+        self.prompt = "" if shape.folder is None else prompt(shape.folder)
+        if not (modules or self.prompt) or not {module.kind for module in modules} <= {*KEPT}:
             listed = ", ".join(module.kind for module in modules) or "none"
             raise BadSpec(
                 f"own_modules: the encoder's modules after the pooling are {listed}; {', '.join(KEPT)} are possible; "

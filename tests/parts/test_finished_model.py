@@ -38,6 +38,11 @@ def finished(tiny: Tiny, tmp_path: Path) -> Path:
     return tmp_path / "finished"
 
 
+def with_prompt(folder: Path, prompt: str) -> None:
+    content = {"prompts": {"query": prompt}, "default_prompt_name": "query"}
+    (folder / "config_sentence_transformers.json").write_text(json.dumps(content))
+
+
 def encoded(folder: Path, method: str) -> np.ndarray:
     return build(parse_method(method).at(1.0), folder, 0).encoder.embed(SENTENCES)
 
@@ -63,11 +68,10 @@ def test_its_modules_are_trained_and_saved_for_sentence_transformers(finished: P
 
 
 def test_what_is_left_out_is_said_on_the_terminal_and_in_the_record(finished: Path, tmp_path: Path) -> None:
-    file = finished / "config_sentence_transformers.json"
-    file.write_text(json.dumps({"prompts": {"query": "query: "}, "default_prompt_name": "query"}))
+    with_prompt(finished, "query: ")
     message = (
         "the encoder is a finished model, used without its modules Dense, LayerNorm, Normalize and its prompt "
-        "'query: '; +own_modules keeps the modules; cseb eval scores it as it came"
+        "'query: '; +own_modules keeps them; cseb eval scores it as it came"
     )
     arguments = ("--methods", "mean", "--sizes", "16", "--seeds", "1", "--results", tmp_path / "results")
     result = call("run", WORLD, "--encoder", finished, *arguments)
@@ -75,9 +79,41 @@ def test_what_is_left_out_is_said_on_the_terminal_and_in_the_record(finished: Pa
     assert result.stderr.count(message) == 1
     assert [record.trace.notes for record in cseb.load(tmp_path / "results")] == [(message,)]
     assert message in find(str(finished), EncoderOptions(pooler="mean")).notes
-    assert left_out(finished, own_modules=True) == (
+    assert left_out(finished, own_modules=True) == ""
+    assert left_out(finished, own_modules=True, template='"[X]" means [MASK].') == (
         "the encoder is a finished model, used without its prompt 'query: '; cseb eval scores it as it came"
     )
+
+
+@pytest.mark.parametrize("pooler", ["mean", "first_last"])  # one that sentence-transformers has, one that it lacks
+def test_its_prompt_is_before_every_sentence_in_training_and_in_the_saved_model(
+    finished: Path, tmp_path: Path, pooler: str
+) -> None:
+    library: Any = pytest.importorskip("sentence_transformers")
+    without = encoded(finished, f"{pooler}+own_modules")
+    with_prompt(finished, "query: ")
+    start = encoded(finished, f"{pooler}+own_modules")
+    assert np.abs(start - without).max() > 1e-3
+    if pooler == "mean":
+        np.testing.assert_allclose(start, find(str(finished), EncoderOptions()).open()(SENTENCES), atol=1e-6)
+    trained = cseb.train(f"simcse+{pooler}+own_modules", SENTENCES, encoder=str(finished), steps=2, scale=SCALE)
+    assert not trained.notes
+    trained.save(tmp_path / "saved")
+    with torch.random.fork_rng():
+        again = library.SentenceTransformer(str(tmp_path / "saved"), device="cpu", trust_remote_code=True)
+    np.testing.assert_allclose(again.encode(SENTENCES), trained.encode(SENTENCES), atol=1e-5)
+
+
+def test_a_prompt_is_cut_with_the_sentence_at_test_and_is_no_token_of_it_in_training(finished: Path) -> None:
+    with_prompt(finished, "query: ")
+    encoder = build(parse_method("mean+own_modules").at(1.0), finished, 0).encoder
+    prompt = encoder.tokenizer("query:", add_special_tokens=False)["input_ids"]
+    assert encoder.limit() == encoder.tokenizer.model_max_length - len(prompt)
+    for text in ("a b c", encoder.tokenizer("a b c", add_special_tokens=False)["input_ids"]):
+        tokens = encoder.tokenise([text], 4)  # room for two tokens of the sentence
+        joined = encoder.tokenizer("query: a b")["input_ids"]
+        assert tokens.flat.tolist() == joined
+        assert tokens.prefix == 1 + len(prompt)
 
 
 def test_other_encoders_have_no_modules_of_their_own(tiny: Tiny, finished: Path) -> None:
