@@ -1,4 +1,4 @@
-"""Batches: each sentence once an epoch, views from a stream of their own, padding that changes no loss."""
+"""Batches: each sentence once an epoch, views of a stream of their own, harmless padding; texts that are fitted on."""
 
 from collections.abc import Sequence
 
@@ -10,12 +10,13 @@ from cseb.data.tokens import Tokens
 from cseb.encoder.encoder import Encoder
 from cseb.errors import BadSpec
 from cseb.methods.grammar import parse_method
+from cseb.parts.postprocessing import main_directions
 from cseb.seeds import ORDER, stream_seed
 from cseb.training import batches as feeding
 from cseb.training.batches import Feed, batches, without_duplicates
 from cseb.training.build import build
 from tests.conftest import SENTENCES
-from tests.training.small_runs import SMALL, Tiny, method, recipe, run, trained
+from tests.training.small_runs import LINES, SMALL, Tiny, method, recipe, run, trained
 
 CPU = torch.device("cpu")
 
@@ -162,3 +163,35 @@ def test_the_way_of_drawing_batches_is_stated_only_where_it_is_not_the_usual_one
     with pytest.raises(BadSpec, match="batch=no_duplicates does not go with padding=grouped"):
         parse_method("simcse+recipe(batch=no_duplicates,padding=grouped)").at(1.0)
         recipe(batch="no_duplicates", padding="grouped")
+
+
+FEW = "recipe(steps=1,warmup=0,batch_size=4,learning_rate=3e-3,eval_every=1)"
+TRIPLES, RATED = LINES["simcse-sup"], LINES["cosent"]
+
+
+def columns(lines: list[str], kept: int) -> list[str]:
+    rows = [line.split("\t") for line in lines]
+    return [row[place] for place in range(kept) for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("name", "steps", "lines", "texts"),
+    [
+        ("simcse-sup", 1, TRIPLES, columns(TRIPLES, 3)),
+        ("simcse-sup", 0, TRIPLES, columns(TRIPLES, 3)),
+        ("simcse-sup+mix", 1, TRIPLES, columns(TRIPLES, 3)),
+        ("simcse-positives", 1, TRIPLES, columns(TRIPLES, 2)),  # which does not read the third
+        ("cosent", 1, RATED, columns(RATED, 2)),
+        ("simcse", 1, SENTENCES, SENTENCES),
+    ],
+)
+def test_it_is_fitted_on_texts(tiny: Tiny, name: str, steps: int, lines: list[str], texts: list[str]) -> None:
+    built = build(
+        method(f"{name}+remove_components(count=2)", FEW.replace("steps=1", f"steps={steps}")), tiny("bert"), 0
+    )
+    run(built, lines)
+    encoder, post = built.encoder, built.encoder.post
+    encoder.post = None
+    vectors = torch.from_numpy(encoder.embed(texts))
+    _, wanted = main_directions(vectors, 2, centre=False)
+    assert torch.equal(post.get_buffer("directions"), wanted.float())  # type: ignore[union-attr]

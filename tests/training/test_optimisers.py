@@ -1,4 +1,4 @@
-"""The released AdamW: its equations in a plain loop, what a scaler leaves out, and who takes which."""
+"""The released AdamW: its equations in a plain loop, what a scaler leaves out; learning rates by step."""
 
 from dataclasses import replace
 
@@ -8,9 +8,12 @@ from torch import Tensor
 from torch.nn import Parameter
 from torch.optim import AdamW
 
+from cseb.methods.grammar import parse_method
+from cseb.methods.recipe import Recipe
+from cseb.training import optimisers
 from cseb.training.objective import Objective
 from cseb.training.optimisers import RELEASED, Released, ReleasedAdamW, optimizer_of
-from tests.training.small_runs import Tiny, built_of
+from tests.training.small_runs import Tiny, built_of, recipe
 
 RATES = (0.0, 0.1, 0.3, 0.2, 0.1, 0.05, 0.02)  # a warm-up starts at 0
 
@@ -124,3 +127,17 @@ def test_biases_and_layer_norms_are_spared_where_the_name_says_so(tiny: Tiny, na
     for label, weight in objective.named_parameters():
         spared = label.endswith("bias") or "norm" in label.lower()
         assert decay[id(weight)] == (0.0 if spared else 0.1), label
+
+
+def test_rate_ramps_then_falls_or_stays() -> None:
+    linear = [optimisers.rate(recipe(steps=10, warmup=4), step) for step in range(10)]
+    assert linear == pytest.approx([0, 0.25, 0.5, 0.75, 1, 5 / 6, 4 / 6, 3 / 6, 2 / 6, 1 / 6])
+    assert optimisers.rate(recipe(steps=10, warmup=4, schedule="constant"), 9) == 1
+    steps = recipe(steps=10, schedule="piecewise", pieces=((0, 1.0), (3, 0.5), (5, 0.2)))
+    assert [optimisers.rate(steps, step) for step in range(8)] == [1, 1, 1, 0.5, 0.5, 0.2, 0.2, 0.2]
+
+
+def test_ct_has_the_released_rates() -> None:
+    settled = Recipe(**dict(parse_method("ct").recipe.options))
+    at = [settled.learning_rate * optimisers.rate(settled, step) for step in (0, 499, 500, 1000, 1500, 2000, 4999)]
+    assert at == pytest.approx([1e-5, 1e-5, 8e-6, 6e-6, 4e-6, 2e-6, 2e-6])
