@@ -29,8 +29,7 @@ from cseb.methods.grammar import labels
 from cseb.records.archive import NAME, Archive
 from cseb.records.items import items_bytes
 from cseb.records.record import Record
-from cseb.records.record_file import LARGEST
-from cseb.records.store import Store
+from cseb.records.store import LARGEST, Store
 from cseb.text import quantity
 
 NONE = "none"

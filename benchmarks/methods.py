@@ -18,8 +18,7 @@ from cseb.data.provenance import GENERATED
 from cseb.methods.grammar import parse_method
 from cseb.methods.part_facts import facts
 from cseb.methods.spec import Method
-from cseb.papers.printed import Printed, shipped_rows
-from cseb.papers.scores import own_rows
+from cseb.papers.scores import Printed, own_rows, shipped_rows
 from cseb.registry import METHODS, NOT_OFFERED, TASKS
 
 ROOT = Path(__file__).parents[1]

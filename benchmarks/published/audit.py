@@ -20,8 +20,7 @@ from pathlib import Path
 
 from benchmarks.published.claims import Claim, contradicted, read_claims
 from cseb.errors import CsebError
-from cseb.papers.printed import Printed, read_scores, read_table
-from cseb.papers.scores import AVERAGES
+from cseb.papers.scores import AVERAGES, Printed, read_scores, read_table
 from cseb.text import percent, quantity
 
 KINDS = {

@@ -15,7 +15,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from cseb.errors import BadData, one_of
-from cseb.papers.printed import Printed, read_table
+from cseb.papers.scores import Printed, read_table
 from cseb.text import percent, quantity
 
 MEETING = ("encoder", "fraction", "task", "metric")

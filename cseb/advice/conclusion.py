@@ -10,8 +10,7 @@ from cseb.analysis.paired import Sample, compared
 from cseb.reports.text_table import aligned
 from cseb.statistics.intervals import Interval
 from cseb.statistics.items import variance
-from cseb.statistics.paired import MARGIN
-from cseb.statistics.power import Design
+from cseb.statistics.paired import MARGIN, Design
 
 AS_IT_IS, TF_IDF = "encoder as it is", "TF-IDF"
 CORRELATION = 0.9  # of what examples contribute to the scores of an encoder before and after a short training

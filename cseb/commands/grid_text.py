@@ -9,8 +9,7 @@ from cseb.launchers.events import Summary
 from cseb.methods.grammar import parse_method
 from cseb.records.method_text import part_differences, stated
 from cseb.reports.text_table import aligned
-from cseb.statistics.paired import exact_floor
-from cseb.statistics.power import Design
+from cseb.statistics.paired import Design, exact_floor
 from cseb.text import duration, percent, quantity
 
 

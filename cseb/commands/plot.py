@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 from cseb.commands.arguments import query, with_detail
 from cseb.commands.command_line import Call
 from cseb.commands.results import Results, results_of
 from cseb.commands.screen import say
-from cseb.errors import one_of
+from cseb.errors import BadResults, one_of
 from cseb.parameters import (
     CHECKPOINT_HELP,
     RESULTS,
@@ -20,6 +20,12 @@ from cseb.parameters import (
     command,
     option,
 )
+from cseb.text import plain
+
+if TYPE_CHECKING:
+    from cseb.analysis.study import StudyQuery
+    from cseb.plots.style import Plot
+    from cseb.records.record import Record, Select
 
 KINDS = ("curves", "gain", "seeds", "training", "sensitivity", "geometry")
 DETAILS = {"gain": "METHOD", "sensitivity": "PART.OPTION"}
@@ -59,16 +65,57 @@ def plot(
     from matplotlib import rc_context
 
     from cseb.analysis.planned import as_planned, planned_of
-    from cseb.plots.draw import drawn
 
     folder = results_of(results)
     records = list(folder.records)
     ask = query(methods, sizes, tasks, checkpoint)
     ask = as_planned(ask, records, planned_of(folder.folder, records))
     with rc_context(style.SETTINGS):
-        figure = drawn(name, records, ask, detail)
+        figure = _drawn(name, records, ask, detail)
         style.save(figure, Path(out))
     return figure.caption
+
+
+def _drawn(kind: str, records: Sequence[Record], query: StudyQuery, detail: str) -> Plot:
+    """Return the plot of this kind.
+
+    Args:
+        kind: one of KINDS.
+        records: of a folder.
+        query: the choice of records.
+        detail: the baseline of a gain, the option of a sensitivity plot.
+
+    Raises:
+        BadResults: if the records cannot fill it.
+    """
+    from cseb.analysis.comparable import is_untrained
+    from cseb.analysis.options import varied
+    from cseb.analysis.stats import word_baselines
+    from cseb.methods.grammar import labels
+    from cseb.plots import runs, scores
+    from cseb.reports import layouts
+
+    trained = [record for record in records if not is_untrained(record)] or list(records)
+    by_key = {record.key: record for record in trained}
+    study = query.study(trained)
+    if kind in ("curves", "gain", "seeds", "sensitivity") and not any(study.sizes):
+        raise BadResults("nothing was trained in these records, so there is no number of sentences to draw at")
+    tasks = study.chosen(query.tasks)
+    baselines = {plain(name.partition(":")[2]): score for name, score in word_baselines(records, tasks).items()}
+    match kind:
+        case "curves":
+            return scores.curves(layouts.few_shot(trained, (), query), baselines)
+        case "gain":
+            base = detail if detail in study.methods else labels(detail)[0] if detail else study.methods[0]
+            return scores.gain(layouts.ablation(trained, (), query, full=base), base)
+        case "seeds":
+            return scores.seeds(layouts.few_shot(trained, (), query), baselines)
+        case "training":
+            return runs.training(study, by_key)
+        case "sensitivity":
+            table = layouts.sensitivity(trained, (), query, option=detail)
+            return scores.sensitivity(table, varied(study, detail).numbers)
+    return runs.geometry(study, by_key, tasks, cast("Select", query.select))
 
 
 def print_caption(call: Call[str]) -> None:

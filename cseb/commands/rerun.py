@@ -235,7 +235,7 @@ def compared(
     repeated: Record, record: Record, items: Mapping[str, Items], recorded: Mapping[str, Items] | None
 ) -> list[tuple[str, str]]:
     """Return (what, by how much) for all that is not bit-equal; items are left out if the record has none (None)."""
-    from cseb.regression.bitwise import curve_differences
+    from cseb.regression.comparison import curve_differences
 
     differing = [
         (name, f"{plain(str(now))}, in the record {plain(str(before))}")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from cseb.records.record import Record, Score
-    from cseb.records.record_file import Problem
+    from cseb.records.store import Problem
 
 COLUMNS = (
     *("method", "fraction", "size", "seed", "task", "checkpoint", "score", "protocol"),

@@ -128,7 +128,7 @@ def run(
     """
     settings = dict(locals())
     from cseb.launchers.events import Broken
-    from cseb.records.record_file import Problem
+    from cseb.records.store import Problem
 
     planned = planned_run(**settings)
     broken: list[Problem] = []

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from cseb.data.checkpoint import MOST_FILES
 from cseb.data.readers import Choose, Row, batch_rows
 from cseb.errors import BadData, CsebError, first_line
 
@@ -70,23 +68,10 @@ def _train_split(reference: Reference) -> Any:
         _check_reachable(reference.name, reference.revision)
         return datasets.load_dataset(reference.name, name=reference.config, revision=reference.revision, split="train")
     folder = Path(reference.name)
-    _check_folder(folder)
     if any((folder / name).is_file() for name in SAVED):
         saved = datasets.load_from_disk(str(folder))
         return saved if isinstance(saved, datasets.Dataset) else saved["train"]
     return datasets.load_dataset(str(folder), split="train", streaming=True)  # read in place, no copy in a cache
-
-
-def _check_folder(folder: Path) -> None:
-    """Raise BadData if the library would wait for a FIFO or a device, or walk through a whole disk."""
-    count = 0
-    for parent, _, names in os.walk(folder):
-        count += len(names)
-        if count > MOST_FILES:
-            raise BadData(f"hub:{folder} contains more than {MOST_FILES:,} files; name the folder of one data set")
-        for path in (Path(parent, name) for name in names):
-            if path.exists() and not path.is_file():
-                raise BadData(f"{path} is no regular file, and the data set hub:{folder} cannot be read; remove it")
 
 
 def hub_file(name: str, file: str, revision: str | None = None) -> Path:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 
-from cseb.data import bidirectional, bounded, checkpoint, static_tables
+from cseb.data import bounded, checkpoint, made_encoders
 from cseb.data.checkpoint import CONFIG
 from cseb.data.shipped import ENCODERS
 from cseb.errors import BadData, first_line
@@ -60,11 +60,11 @@ def encoder_sha256(folder: Path, name: str) -> str:
 
 def locate(name: str) -> Path:
     """Return the folder of an encoder, downloaded or made if necessary; weights are not read. Raises: BadData."""
-    if name.startswith(static_tables.PREFIX):
-        return static_tables.folder_of(name.removeprefix(static_tables.PREFIX), locate)
-    if name.startswith(bidirectional.PREFIX):
-        folder = locate(name.removeprefix(bidirectional.PREFIX))
-        return bidirectional.folder_of(folder, matching(folder, (*TOKENIZER, *WEIGHTS)))
+    if name.startswith(made_encoders.STATIC):
+        return made_encoders.static(name.removeprefix(made_encoders.STATIC), locate)
+    if name.startswith(made_encoders.BIDIRECTIONAL):
+        folder = locate(name.removeprefix(made_encoders.BIDIRECTIONAL))
+        return made_encoders.bidirectional(folder, matching(folder, (*TOKENIZER, *WEIGHTS)))
     if name in ENCODERS:
         if not (folder := ENCODERS[name].folder).is_dir():
             raise BadData(f"encoder {name!r} should come with cseb, and {folder} is not there; install cseb again")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cseb.data.bounded import is_file
-from cseb.data.static_tables import PREFIX
+from cseb.data.made_encoders import STATIC
 from cseb.embedders.interface import Embedder, EncoderOptions
 from cseb.errors import BadSpec
 from cseb.records.record import Source as Source
@@ -24,7 +24,7 @@ def find(name: str, how: EncoderOptions) -> Embedder:
         from cseb.embedders import modules
 
         return modules.find(rest, how)
-    if name.startswith(PREFIX):
+    if name.startswith(STATIC):
         return folders.find(name, how)
     embedder: Embedder | None = None
     if kind == "glove" and colon:

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from transformers import AutoConfig, AutoModel, PretrainedConfig, PreTrainedModel
 from transformers.modeling_outputs import BaseModelOutput
 
-from cseb.data.static_tables import LONGEST, MODEL_TYPE
+from cseb.data.made_encoders import LONGEST, MODEL_TYPE
 
 
 class StaticEmbeddingConfig(PretrainedConfig):  # type: ignore[no-untyped-call]  # the library's own subclassing

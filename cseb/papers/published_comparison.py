@@ -8,8 +8,7 @@ import numpy as np
 
 from cseb.analysis.comparable import tag
 from cseb.analysis.stats import Cell
-from cseb.papers.printed import Printed
-from cseb.papers.scores import departures, printed_name, published
+from cseb.papers.scores import Printed, departures, printed_name, published
 from cseb.records.record import Record
 from cseb.reports.document import Line, Sheet
 from cseb.reports.documents import number

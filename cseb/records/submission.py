@@ -14,7 +14,7 @@ from cseb.data.bounded import MIB, read_bytes
 from cseb.data.files import write_whole
 from cseb.errors import BadData, BadResults
 from cseb.records.items import LARGEST as LARGEST_ITEMS
-from cseb.records.record_file import LARGEST as LARGEST_RECORD
+from cseb.records.store import LARGEST as LARGEST_RECORD
 from cseb.text import plain
 
 PACKED, UNPACKED = 256 * MIB, 2048 * MIB  # bytes

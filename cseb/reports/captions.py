@@ -10,7 +10,7 @@ from cseb.analysis.comparable import tag
 from cseb.analysis.stats import Cell
 from cseb.analysis.study import Study
 from cseb.records.record import Overlap, Select, Source
-from cseb.records.record_file import Problem
+from cseb.records.store import Problem
 from cseb.text import percent, plain, quantity
 
 LISTED = 5  # failures and files named one by one; the rest is counted

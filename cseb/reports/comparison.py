@@ -10,8 +10,7 @@ from cseb.reports.captions import bare
 from cseb.reports.document import Line, Sheet, Value
 from cseb.statistics.intervals import LEVEL, Interval
 from cseb.statistics.items import Clusters
-from cseb.statistics.paired import FEWEST_JUDGED, Comparison, Scope, exact_floor
-from cseb.statistics.power import MOST, POWER
+from cseb.statistics.paired import FEWEST_JUDGED, MOST, POWER, Comparison, Scope, exact_floor
 from cseb.text import percent, plain, quantity
 
 SCOPES: tuple[Scope, ...] = ("seeds", "items", "seeds and items")

@@ -9,7 +9,7 @@ from cseb.analysis.options import varied
 from cseb.analysis.study import Study, StudyQuery
 from cseb.errors import BadResults
 from cseb.records.record import Record
-from cseb.records.record_file import Problem
+from cseb.records.store import Problem
 from cseb.reports.captions import averaged, bare
 from cseb.reports.tables import Heading, Table, tabulate
 from cseb.text import percent, plain, quantity, size_title

@@ -10,7 +10,7 @@ from cseb.analysis.stats import Cell, cell, difference
 from cseb.analysis.study import Study, StudyQuery
 from cseb.errors import BadResults
 from cseb.records.record import Select
-from cseb.records.record_file import Problem
+from cseb.records.store import Problem
 from cseb.reports.captions import bare, caption, details, excluded, not_shown, signature
 from cseb.reports.document import DETAIL, MARKED
 from cseb.statistics.paired import FEWEST_JUDGED

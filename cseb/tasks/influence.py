@@ -1,4 +1,4 @@
-"""Influence of each item on a score, and clusters of dependent items, for confidence intervals over items."""
+"""Influence of each item on a score, clusters of dependent items, and folds that no cluster is split by."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from cseb.data.subset import order
+from cseb.errors import BadData
 from cseb.tasks.task import Influence, Items
 
 Labels = npt.NDArray[np.int64]
@@ -90,3 +92,24 @@ class _Ranking(NamedTuple):
         above = sums.sum() - np.cumsum(sums) + sums / 2
         result: Floats = above[self.place] / len(self.place)
         return result
+
+
+SEED = 1111  # as in SentEval
+
+
+def deal(groups: Labels, strata: Labels, folds: int, name: str) -> Labels:
+    """Return the fold of each item, from 0: (N,).
+
+    Items of one group are in one fold. Groups are shuffled with a fixed seed, sorted by stratum (that of their first
+    item) and assigned in turn, so that each stratum is spread evenly. The result is the same on every machine.
+    Raises: BadData with `name` if there are fewer groups than folds.
+    """
+    _, first, place = np.unique(groups, return_index=True, return_inverse=True)
+    if folds < 2 or len(first) < folds:
+        raise BadData(f"{name} allows 2 to {len(first)} folds, as many as items without common text; {folds} asked for")
+    drawn = order(len(first), SEED)
+    drawn = drawn[np.argsort(strata[first][drawn], kind="stable")]
+    fold = np.empty(len(first), dtype=np.int64)
+    fold[drawn] = np.arange(len(first)) % folds
+    result: Labels = fold[place]
+    return result

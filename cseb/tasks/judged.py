@@ -8,8 +8,7 @@ from typing import Literal
 import numpy as np
 
 from cseb.errors import BadData
-from cseb.tasks.folds import deal
-from cseb.tasks.influence import Labels, connected
+from cseb.tasks.influence import Labels, connected, deal
 from cseb.tasks.retrieval import Pool, Ranked
 
 Candidates = Literal["all", "fold"]

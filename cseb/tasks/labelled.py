@@ -12,8 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cseb.errors import BadData
-from cseb.tasks.folds import SEED, deal
-from cseb.tasks.influence import Labels, connected, mean_influence
+from cseb.tasks.influence import SEED, Labels, connected, deal, mean_influence
 from cseb.tasks.retrieval import unit
 from cseb.tasks.task import Embed, Influence, Items, Outcome, Vectors
 

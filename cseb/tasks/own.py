@@ -18,10 +18,9 @@ from cseb.tasks.geometry import ABOVE, MEASURES, Name, shape
 from cseb.tasks.judged import faq, judged, reranking
 from cseb.tasks.labelled import Labelled, classification, clustering, labelled
 from cseb.tasks.pair_classification import pair_classification
-from cseb.tasks.pairs import Pairs, RatedPairs
+from cseb.tasks.pairs import Pairs, RatedPairs, Triplets
 from cseb.tasks.retrieval import Ranked
 from cseb.tasks.task import Loaded
-from cseb.tasks.triplets import Triplets
 
 # Options in brackets after a kind, with their defaults.
 OPTIONS: Mapping[str, Mapping[str, float]] = {

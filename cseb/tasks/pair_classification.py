@@ -11,8 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cseb.errors import BadData
-from cseb.tasks.folds import deal
-from cseb.tasks.influence import Labels, connected
+from cseb.tasks.influence import Labels, connected, deal
 from cseb.tasks.pairs import row_cosine
 from cseb.tasks.task import Embed, Influence, Items, Outcome
 

@@ -18,7 +18,7 @@ from cseb.data.read_corpus import read_corpus
 from cseb.data.tables import read_table
 from cseb.errors import BadBenchmark, BadData, BadResults
 from cseb.experiment import benchmark as benchmarks
-from cseb.papers import printed as published
+from cseb.papers import scores as published
 from cseb.records.store import Store
 from cseb.tasks.own import task_file
 

@@ -1,8 +1,6 @@
 """Data sets: read from a folder without a network, and a clear answer where there is none."""
 
 import gzip
-import os
-from collections.abc import Callable
 from pathlib import Path
 
 import datasets
@@ -56,14 +54,6 @@ def test_the_column_of_a_folder_is_checked(tmp_path: Path) -> None:
         read_corpus(f"hub:{tmp_path}", "boby")
     with pytest.raises(BadData, match="row 1: column 'n' holds a int"):
         read_corpus(f"hub:{tmp_path}", "n")
-
-
-@pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("/dev/zero")])
-def test_what_is_no_file_in_a_folder_is_not_waited_for(tmp_path: Path, make: Callable[[Path], object]) -> None:
-    (tmp_path / "data").mkdir()
-    make(tmp_path / "data" / "train.jsonl")
-    with pytest.raises(BadData, match=r"train\.jsonl is no regular file"):
-        read_corpus(f"hub:{tmp_path}")
 
 
 def test_a_text_of_a_folder_is_no_longer_than_one_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from cseb.data.bidirectional import FAMILIES as SWITCHED
+from cseb.data.made_encoders import FAMILIES as SWITCHED
 from cseb.data.weights import find_encoder, locate
 from cseb.encoder.interface import EncodedView
 from cseb.encoder.loading import shape_of

@@ -13,8 +13,7 @@ import yaml
 from benchmarks.schemas import schemas
 from cseb.data import shipped
 from cseb.experiment import benchmark
-from cseb.records.record_file import record_bytes
-from cseb.records.store import Store
+from cseb.records.store import Store, record_bytes
 from tests.command_line import call
 from tests.factory import record
 

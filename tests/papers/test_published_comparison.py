@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from cseb.papers.printed import Printed
 from cseb.papers.published_comparison import agrees, compared_with_published
-from cseb.papers.scores import printed_name
+from cseb.papers.scores import Printed, printed_name
 from cseb.records.record import Record
 from cseb.reports.layouts import few_shot, per_task
 from tests.factory import record

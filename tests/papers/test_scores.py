@@ -9,8 +9,7 @@ import pytest
 
 from cseb.errors import BadData
 from cseb.methods.grammar import parse_method
-from cseb.papers.printed import Printed, read_scores, shipped_rows
-from cseb.papers.scores import departures, encoder_id, published
+from cseb.papers.scores import Printed, departures, encoder_id, published, read_scores, shipped_rows
 from cseb.registry import METHODS
 from tests.factory import record
 

@@ -14,7 +14,7 @@ import pytest
 from benchmarks.published.audit import FOLDER, Finding, audit, five_papers, main, read
 from benchmarks.published.claims import Claim, contradicted, read_claims
 from cseb.errors import BadData, BadSpec
-from cseb.papers.printed import Printed, shipped_rows
+from cseb.papers.scores import Printed, shipped_rows
 from cseb.registry import TASK_GROUPS
 
 STS = TASK_GROUPS["sts"]

@@ -20,7 +20,7 @@ from cseb.records.method_text import PartDifference, Stated, part_differences, r
 from cseb.records.staleness import stale
 from cseb.records.store import Store
 from cseb.registry import METHODS
-from cseb.regression.bitwise import unchanged
+from cseb.regression.comparison import unchanged
 from tests.factory import record
 
 ROOT = Path(__file__).parents[2]

@@ -4,7 +4,7 @@ import pytest
 
 from cseb.errors import BadResults, BadSpec
 from cseb.regression.check_results import CheckResult
-from cseb.regression.drift import compare
+from cseb.regression.comparison import compare
 from tests.factory import record
 
 

@@ -13,8 +13,7 @@ from cseb.errors import BadBenchmark, BadResults
 from cseb.records.method_text import read_method
 from cseb.records.record import Record, Score, Source, Subset, Trace
 from cseb.records.store import Store
-from cseb.regression.bitwise import unchanged
-from cseb.regression.drift import compare
+from cseb.regression.comparison import compare, unchanged
 from cseb.regression.expected import (
     FILE,
     Reference,

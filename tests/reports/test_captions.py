@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cseb.analysis.study import StudyQuery
-from cseb.records.record_file import Problem
+from cseb.records.store import Problem
 from cseb.reports.layouts import few_shot, per_task
 from tests.factory import grid, record, seeds, source
 from tests.reports.readers import figures

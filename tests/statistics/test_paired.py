@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from cseb.statistics.paired import Comparison, exact_floor
-from cseb.statistics.power import Design
+from cseb.statistics.paired import Comparison, Design, exact_floor
 
 A = np.array([70.0, 71.0, 69.0, 70.5, 70.0])
 B = np.array([71.0, 71.5, 70.5, 71.0, 71.5])  # differences 1, 0.5, 1.5, 0.5, 1.5: mean 1, variance 0.25

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from cseb.errors import BadData
-from cseb.tasks.folds import deal
+from cseb.tasks.influence import deal
 
 
 def test_groups_stay_together_and_strata_are_spread() -> None:

@@ -9,7 +9,7 @@ from sklearn import metrics
 from sklearn.linear_model import LogisticRegression
 
 from cseb.errors import BadData
-from cseb.tasks.folds import deal
+from cseb.tasks.influence import deal
 from cseb.tasks.labelled import Classification, Clustering, Labelled, classification, clustering, labelled, macro_f1
 
 NONE = np.zeros(60, dtype=np.int64)

@@ -18,9 +18,8 @@ from cseb.tasks.labelled import Classification, Clustering
 from cseb.tasks.names import interpretations, parse_names, parse_tasks
 from cseb.tasks.own import MEASURES, TaskFile
 from cseb.tasks.pair_classification import PairClassification
-from cseb.tasks.pairs import RatedPairs
+from cseb.tasks.pairs import RatedPairs, Triplets
 from cseb.tasks.retrieval import Ranked
-from cseb.tasks.triplets import Triplets
 
 PAIRS = [["sentence1", "sentence2", "score"], ["a  b", "c", "5"], ["d", "e", "4.5"], ["f", "a b", "0"]]
 LABELS = [["text", "label"], *([f"s{n}", "xy"[n % 2]] for n in range(12))]

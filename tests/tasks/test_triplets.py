@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from cseb.tasks.triplets import Triplets
+from cseb.tasks.pairs import Triplets
 
 TASK = Triplets(["a", "b", "c", "c"], ["p", "q", "r", "s"], ["n", "m", "o", "s"])
 VECTORS = {

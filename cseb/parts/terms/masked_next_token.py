@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from transformers import AutoModelForCausalLM
 
-from cseb.data.bidirectional import PREFIX, SWITCH
+from cseb.data.made_encoders import BIDIRECTIONAL, SWITCH
 from cseb.encoder import tokenizer as tokenizers
 from cseb.encoder.encoder import Encoder
 from cseb.encoder.interface import BOTH_SIDES, CONTEXT, Shape
@@ -49,7 +49,7 @@ class MNTP(LossTerm):
             raise BadSpec("mntp: this encoder is no decoder; take +mlm")
         if getattr(configuration(shape.folder), SWITCH, True):
             raise BadSpec(
-                f"mntp: this decoder's tokens attend to those before them alone; take `encoder` {PREFIX}ENCODER"
+                f"mntp: this decoder's tokens attend to those before them alone; take `encoder` {BIDIRECTIONAL}ENCODER"
             )
         tokenizer = tokenizers.read(shape.folder, trust_remote_code=False)
         ids = tokenizer(blank, add_special_tokens=False)["input_ids"]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
-from cseb.data.static_tables import LONGEST, folder_of
+from cseb.data.made_encoders import LONGEST, static
 from cseb.data.weights import find_encoder, locate
 from cseb.errors import BadData
 
@@ -96,7 +96,7 @@ def test_a_table_in_a_module_s_own_folder_is_found(tiny: Tiny, tmp_path: Path) -
 )
 def test_a_source_that_is_none_is_one_line(source: str, message: str) -> None:
     with pytest.raises(BadData, match=message) as caught:
-        folder_of(source, locate)
+        static(source, locate)
     assert "\n" not in str(caught.value)
 
 

@@ -1,4 +1,11 @@
-"""`static:SOURCE`: a table of token vectors as the folder of an encoder, made once in the user's cache.
+"""Encoders that are made of others, as folders written once in the user's cache: `static:` and `bidirectional:`.
+
+`bidirectional:ENCODER` is a decoder whose tokens attend to both sides. Its folder has the decoder's own weights and
+tokenizer, as links, and its configuration with `is_causal` false, which transformers reads as attention without the
+causal mask. So what is trained from it and saved says the same of itself, and other libraries give the same vectors.
+Source: BehnamGhader et al. 2024 (LLM2Vec), step 1.
+
+`static:SOURCE` is a table of token vectors.
 
 SOURCE, in the order in which it is tried:
 
@@ -18,7 +25,8 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +41,9 @@ from cseb.data.checkpoint import CONFIG, WHOLE
 from cseb.data.files import whole_folder
 from cseb.errors import BadData
 
-PREFIX = "static:"
+STATIC, BIDIRECTIONAL = "static:", "bidirectional:"  # how their names begin
+SWITCH = "is_causal"
+FAMILIES = ("gpt2", "gpt_neox", "llama", "opt", "qwen3")  # decoders that can be switched, which tests cover
 FORMAT = 1  # of what is written: a new one is made beside the old ones
 MODEL_TYPE = "static-embedding"
 LONGEST = 1_000_000  # tokens of a sentence: as good as no limit, for no position has a vector
@@ -57,7 +67,27 @@ Table = npt.NDArray[np.float32]  # (V, D)
 Locate = Callable[[str], Path]  # the folder of an encoder by its name
 
 
-def folder_of(source: str, locate: Locate) -> Path:
+def bidirectional(folder: Path, files: Iterable[Path]) -> Path:
+    """Return the folder made of a decoder. files: its tokenizer and weights. Raises: BadData for other families."""
+    config = bounded.read_object(folder / CONFIG, checkpoint.LIMIT)
+    if (kind := config.get("model_type")) not in FAMILIES:
+        raise BadData(
+            f"encoder {BIDIRECTIONAL}{folder}: its family is {str(kind)[:40]!r}; attention can be switched in "
+            f"{', '.join(FAMILIES)}, and what is no decoder attends to both sides already: leave {BIDIRECTIONAL!r} out"
+        )
+    text = json.dumps(config | {SWITCH: False}, indent=2, sort_keys=True)
+    links = {file.name: file.absolute() for file in files}
+    digest = hashlib.sha256(json.dumps([text, {name: str(path) for name, path in links.items()}]).encode())
+    made = user_cache_path("cseb") / f"bidirectional-{digest.hexdigest()[:16]}"
+    if not made.is_dir():
+        with _written(made) as part:
+            (part / CONFIG).write_text(text, encoding="utf-8")
+            for name, path in links.items():
+                (part / name).symlink_to(path)
+    return made
+
+
+def static(source: str, locate: Locate) -> Path:
     """Return the folder made from SOURCE. locate: finds the folder of another encoder. Raises: BadData."""
     table, tokenizer = _read(source, locate)
     digest = hashlib.sha256(f"{FORMAT} {table.shape}".encode())
@@ -77,14 +107,14 @@ def _read(source: str, locate: Locate) -> tuple[Table, dict[str, Any]]:
         drawn = RANDOM.fullmatch(source)
         if drawn is None:
             raise BadData(
-                f"encoder {PREFIX + source!r}: write static:random-WIDTH:ENCODER, such as static:random-256:cseb-tiny"
+                f"encoder {STATIC + source!r}: write static:random-WIDTH:ENCODER, such as static:random-256:cseb-tiny"
             )
         tokenizer = _tokenizer(locate(drawn["encoder"]))
         shape = (_rows(tokenizer), int(drawn["width"]))
         return np.random.default_rng(0).standard_normal(shape, dtype=np.float32), tokenizer
     if not source:
         raise BadData(
-            f"encoder {PREFIX!r}: say of what: static:glove:6b-50d, static:glove:FILE, static:random-256:ENCODER or "
+            f"encoder {STATIC!r}: say of what: static:glove:6b-50d, static:glove:FILE, static:random-256:ENCODER or "
             "static:ENCODER"
         )
     return _folder(locate(source))
@@ -185,12 +215,19 @@ def _write(folder: Path, table: Table, tokenizer: dict[str, Any]) -> None:
     settings: dict[str, Any] = {"tokenizer_class": "PreTrainedTokenizerFast", "model_max_length": LONGEST}
     unknown = tokenizer.get("model", {}).get("unk_token")
     settings |= {"unk_token": unknown} if isinstance(unknown, str) else {}
+    with _written(folder) as part:
+        save_file({"embedding.weight": table}, part / WHOLE, metadata={"format": "pt"})
+        for name, content in ((CONFIG, config), (TOKENIZER, tokenizer), ("tokenizer_config.json", settings)):
+            (part / name).write_text(json.dumps(content, ensure_ascii=False, sort_keys=True), encoding="utf-8")
+
+
+@contextmanager
+def _written(folder: Path) -> Iterator[Path]:
+    """Yield a folder to fill, which then appears complete or not at all. Raises: BadData."""
     try:
         with whole_folder(folder) as part:
-            save_file({"embedding.weight": table}, part / WHOLE, metadata={"format": "pt"})
-            for name, content in ((CONFIG, config), (TOKENIZER, tokenizer), ("tokenizer_config.json", settings)):
-                (part / name).write_text(json.dumps(content, ensure_ascii=False, sort_keys=True), encoding="utf-8")
+            yield part
     except OSError as error:
         raise BadData(
-            f"the table {folder} cannot be written: {error.strerror}; XDG_CACHE_HOME names another place"
+            f"the encoder {folder} cannot be written: {error.strerror}; XDG_CACHE_HOME names another place"
         ) from None
