@@ -66,16 +66,15 @@ def test_a_mistake_in_a_benchmark_file_is_found(change: dict[str, object], messa
         validator("benchmark").validate(demo | change)
 
 
-def test_records_of_both_formats_fit_their_schema(tmp_path: Path) -> None:
+def test_records_fit_their_schema(tmp_path: Path) -> None:
     check = validator("record")
     store = Store(ROOT / "results" / "real")
     archived = [json.loads(store.content(key)) for key in sorted(store.keys())[:5]]
     first = json.loads(record_bytes(record(failed="no"), tmp_path))
-    assert {data.get("format", 1) for data in (*archived, first)} == {1, 2}
     for data in (*archived, first):
         check.validate(data)
         with pytest.raises(jsonschema.ValidationError, match="'sede' was unexpected"):
             check.validate(data | {"sede": 1})
     wrong = archived[0] | {"parts": [{"name": "cls", "version": 1}]}
-    with pytest.raises(jsonschema.ValidationError, match="is not valid under any of the given schemas"):
+    with pytest.raises(jsonschema.ValidationError, match="'options' is a required property"):
         check.validate(wrong)
