@@ -74,6 +74,10 @@ class Shape:
     folder: Path | None = None  # of its files
     family: Family = Family()
 
+    def __deepcopy__(self, memo: dict[int, object]) -> Shape:
+        """Return itself, which never changes, so that a copied part shares the tokenizer."""
+        return self
+
 
 @dataclass(frozen=True, slots=True)
 class States:

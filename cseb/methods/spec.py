@@ -29,13 +29,13 @@ class Part:
 
     def updated(self, changes: Part) -> Part:
         """This part with the options of `changes` in place of its own. Raises: BadSpec on an option it lacks."""
-        known = facts(self.name)
-        options = dict(known.unstated) | dict(self.options)
+        facts_of_part = facts(self.name)
+        options = dict(facts_of_part.unstated) | dict(self.options)
         for key, value in changes.options:
             if key not in options:
                 raise BadSpec(f"{self.name} has no option {key!r}; {did_you_mean(key, options)}")
             options[key] = value
-        return Part(self.name, known.stated(options))
+        return Part(self.name, facts_of_part.stated(options))
 
 
 def part(name: str, **options: Option) -> Part:

@@ -1,5 +1,6 @@
 """Heads against hand-worked numbers."""
 
+import copy
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -48,6 +49,10 @@ def test_linear_is_the_same_without_tanh() -> None:
 
 def test_no_head_changes_nothing() -> None:
     assert NoHead()(H) is H
+
+
+def test_a_copied_head_shares_the_tokenizer_of_the_shape() -> None:
+    assert copy.deepcopy(MLP(shape=SHAPE)).shape is SHAPE
 
 
 def test_the_projector_of_scd_is_three_layers_with_normalised_rectified_steps_between() -> None:

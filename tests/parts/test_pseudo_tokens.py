@@ -30,7 +30,7 @@ def pooler(width: int, heads: int, at: str = "tokens", count: int = 3, dropout: 
     return PseudoTokens(count=count, at=at, test=False, shape=shape).double()  # type: ignore[arg-type]
 
 
-def known(at: str) -> PseudoTokens:
+def worked_out(at: str) -> PseudoTokens:
     """With the worked-out weights."""
     made = pooler(2, 1, at)
     for name, (weight, bias) in WEIGHTS.items():
@@ -70,7 +70,7 @@ def attended(made: PseudoTokens, asking: list[Tensor], asked: list[Tensor]) -> l
 
 
 def test_tokens_are_attended_to_as_worked_out() -> None:
-    made, states = known("tokens"), exactly([TOKENS])
+    made, states = worked_out("tokens"), exactly([TOKENS])
     first = made.attention(made.pseudo[None], states)
     assert first[0].tolist() == [pytest.approx(row, abs=1e-9) for row in FIRST_STEP]
     expected = [0.070792536229, -0.196496053155]
@@ -78,7 +78,7 @@ def test_tokens_are_attended_to_as_worked_out() -> None:
 
 
 def test_released_attention_is_an_affine_map_whatever_the_pseudo_tokens_are() -> None:
-    made, states = known("pooled"), exactly([TOKENS])
+    made, states = worked_out("pooled"), exactly([TOKENS])
     first = made.attention(made.pseudo[None], states[:, :1])
     assert first[0].tolist() == [pytest.approx([0.06, -0.5])] * 3
     result = of(made, states, torch.ones(1, 4))

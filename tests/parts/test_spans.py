@@ -33,12 +33,12 @@ def test_spans_lie_in_the_document_anchors_apart_and_positives_where_they_are_as
         assert end <= first
         for (first, end), around in zip(anchors, positives, strict=True):
             assert all(a >= 0 and b <= tokens and 10 <= b - a <= 50 for a, b in around)
-            near = {
+            beside = {
                 "any": [a <= end and b >= first for a, b in around],
                 "adjacent": [a == end or b == first for a, b in around],
                 "subsuming": [first <= a and b <= end for a, b in around],
             }
-            assert all(near[place])
+            assert all(beside[place])
 
 
 def test_anchors_are_long_and_positives_short_as_the_beta_distributions_say() -> None:

@@ -69,8 +69,8 @@ def test_grouped_batches_pad_less() -> None:
     lengths = np.random.default_rng(1).integers(4, 32, 1000)
 
     def padded(padding: str) -> int:
-        known = lengths if padding == "grouped" else None
-        drawn = batches(1000, recipe(steps=15, batch_size=64, padding=padding), np.random.default_rng(0), known)
+        of_sentences = lengths if padding == "grouped" else None
+        drawn = batches(1000, recipe(steps=15, batch_size=64, padding=padding), np.random.default_rng(0), of_sentences)
         return sum(int(lengths[rows].max()) * len(rows) for rows in drawn)
 
     assert padded("grouped") < 0.8 * padded("longest")

@@ -51,8 +51,8 @@ def test_smooth_equals_the_steps_written_out(exclude_same: bool) -> None:
     entries += [(sid, z) for z, sid in zip(queries, [7, 8, 9], strict=True)]
     rows = []
     for query, own in zip(queries, [7, 8, 9], strict=True):
-        near = sorted(entries, key=lambda x: -(query @ x[1]).item())
-        kept = [z for sid, z in near if sid != own][:2] if exclude_same else [z for _, z in near][1:3]
+        ranked = sorted(entries, key=lambda x: -(query @ x[1]).item())
+        kept = [z for sid, z in ranked if sid != own][:2] if exclude_same else [z for _, z in ranked][1:3]
         group = torch.stack([query, *kept])
         rows.append((group @ query / 2).softmax(dim=0) @ group)
     assert loss.item() == pytest.approx(info_nce(now[0], torch.stack(rows), 0.5).item())

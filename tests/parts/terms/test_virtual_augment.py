@@ -31,25 +31,25 @@ def test_neighbours_are_the_nearest_others() -> None:
 
 def test_both_losses_among_neighbours_equal_the_sums_written_out() -> None:
     a, g = (F.normalize(z.detach(), dim=1) for z in random(4))
-    near = torch.tensor([[1, 2], [0, 3], [3, 1], [0, 1]])
+    neighbours = torch.tensor([[1, 2], [0, 3], [3, 1], [0, 1]])
     inner = outer = 0.0
     for i in range(4):
         own = math.exp(a[i] @ g[i] / 0.5)
-        inner -= math.log(own / (own + sum(math.exp(g[i] @ a[j] / 0.5) for j in near[i])))
+        inner -= math.log(own / (own + sum(math.exp(g[i] @ a[j] / 0.5) for j in neighbours[i])))
         for row in (a[i], g[i]):
-            rest = sum(math.exp(row @ a[j] / 0.5) + math.exp(row @ g[j] / 0.5) for j in near[i])
+            rest = sum(math.exp(row @ a[j] / 0.5) + math.exp(row @ g[j] / 0.5) for j in neighbours[i])
             outer -= math.log(own / (own + rest))
-    assert neighbour_nce(a, g, near, 0.5).item() == pytest.approx(inner / 4)
-    assert nt_xent_knn(a, g, near, 0.5).item() == pytest.approx(outer / 8)
+    assert neighbour_nce(a, g, neighbours, 0.5).item() == pytest.approx(inner / 4)
+    assert nt_xent_knn(a, g, neighbours, 0.5).item() == pytest.approx(outer / 8)
 
 
 def test_the_virtual_view_is_harder_to_tell_than_one_pushed_at_random() -> None:
     vectors = random(6)[0].detach()
-    near, anchors = neighbourhood(vectors, 2), F.normalize(vectors, dim=1)
+    neighbours, anchors = neighbourhood(vectors, 2), F.normalize(vectors, dim=1)
     start = F.normalize(torch.randn(6, 4, dtype=torch.float64, generator=torch.Generator().manual_seed(0)), dim=1)
 
     def confused(push: torch.Tensor) -> torch.Tensor:
-        return neighbour_nce(anchors, F.normalize(vectors + 0.1 * push, dim=1), near, 0.5)
+        return neighbour_nce(anchors, F.normalize(vectors + 0.1 * push, dim=1), neighbours, 0.5)
 
     assert confused(steepest_direction(start, confused)) > confused(start)
 
@@ -60,12 +60,12 @@ def test_the_virtual_term_is_the_contrast_with_the_worst_push(detach: bool) -> N
     head = torch.nn.Linear(4, 3).double()
     drawn = torch.rand(left.shape, generator=torch.Generator().manual_seed(7)) - 0.5
     start = F.normalize(drawn, dim=1).double().requires_grad_()
-    near, h = neighbourhood(left.detach(), 2), left.detach() if detach else left
+    neighbours, h = neighbourhood(left.detach(), 2), left.detach() if detach else left
     fixed = F.normalize(head(left.detach()), dim=1).detach()
     moved = F.normalize(head(left.detach() + 1.5 * start), dim=1)
-    slope = torch.autograd.grad(neighbour_nce(fixed, moved, near, 0.5), start)[0]
+    slope = torch.autograd.grad(neighbour_nce(fixed, moved, neighbours, 0.5), start)[0]
     anchors = fixed if detach else F.normalize(head(h), dim=1)
-    expected = nt_xent_knn(anchors, F.normalize(head(h + 1.5 * F.normalize(slope, dim=1)), dim=1), near, 0.5)
+    expected = nt_xent_knn(anchors, F.normalize(head(h + 1.5 * F.normalize(slope, dim=1)), dim=1), neighbours, 0.5)
     main = replace(step(left, right), head=head, rng=torch.Generator().manual_seed(7))
     value = virtual(detach=detach)(main)
     assert value.item() == pytest.approx(expected.item())
