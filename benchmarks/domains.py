@@ -6,7 +6,8 @@ banking77: questions to a bank, which come with cseb. cr (customer reviews), sub
 (questions) are read below --data-dir, the folder of SentEval's files. Labels are left out, each sentence is written
 once, and the order is one of sha256, so that a prefix of a file says nothing of a class. What is scored afterwards are
 the labels of these same sentences: a method may adapt to the sentences that it will be scored on, as it may for any
-user who wants vectors of her own sentences.
+user who wants vectors of her own sentences. `--domains intents` writes the training sentences of banking77 and clinc150
+alone.
 """
 
 from __future__ import annotations
@@ -18,15 +19,31 @@ from pathlib import Path
 from cseb.errors import CsebError
 from cseb.tasks.evaluate import load_task
 from cseb.tasks.names import parse_tasks
+from cseb.tasks.transfer.few_labels import FewLabels
 
 DOMAINS = ("banking77", "cr", "subj", "trec")
 
 
+INTENTS = "intents"
+
+
 def sentences(domain: str, data_dir: Path | None) -> list[str]:
     """All sentences of a task, without labels. Raises: BadData where its files are missing."""
-    (task,) = parse_tasks(domain)
-    unlike = {" ".join(sentence.split()) for sentence in load_task(task, data_dir).sentences()}
+    if domain == INTENTS:
+        texts = [text for name in ("banking77", "clinc150") for text in training_sentences(name)]
+    else:
+        (task,) = parse_tasks(domain)
+        texts = list(load_task(task, data_dir).sentences())
+    unlike = {" ".join(sentence.split()) for sentence in texts}
     return sorted(unlike - {""}, key=lambda sentence: sha256(sentence.encode()).digest())
+
+
+def training_sentences(name: str) -> list[str]:
+    """Return the sentences from which `shotsK:NAME` draws."""
+    task = load_task(f"shots1:{name}", None)
+    assert isinstance(task, FewLabels)
+    scored = {text for row in task.test for text in task.texts[row]}
+    return [text for texts in task.texts for text in texts if text not in scored]
 
 
 def main() -> None:

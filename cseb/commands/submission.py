@@ -191,7 +191,7 @@ def loader_of_installed(data_dir: str | Path) -> Callable[[str], Loaded]:
     @cache
     def load(name: str) -> Loaded:
         match = VARIANT.fullmatch(name)
-        if (match[4] if match else name) not in TASKS:
+        if (match[5] if match else name) not in TASKS:
             raise BadData(f"{plain(name)} is no installed task, so that its scores are not recomputed")
         return load_task(name, Path(data_dir) if data_dir else None)
 

@@ -26,7 +26,7 @@ from cseb.records.store import Store
 from cseb.registry import part_names
 from cseb.tasks.evaluate import Checked, load_task, score_each
 from cseb.tasks.names import parse_tasks
-from cseb.tasks.task import Embed, Loaded, Task
+from cseb.tasks.task import Embed, Loaded, Task, Tune
 from cseb.version import ENCODER_VERSION
 
 NOTHING = hashlib.sha256(b"").hexdigest()  # in place of a corpus
@@ -83,7 +83,8 @@ def evaluate(
     if not fresh and store is not None and (record := store.find(key)) is not None:
         return Evaluation(names, record, failed | _collapsed(record.scores, None), reused=True)
     started, clock = datetime.now(UTC), time.perf_counter()
-    embed = Checked(_opened(embedder, threads, linear, how.device), embedder.alone)
+    opened = _opened(embedder, threads, linear, how.device)
+    embed = Checked(opened, embedder.alone)
     notes = list(embedder.notes)
     if embedder.folder is not None:
         texts = [text for _, data in loaded for text in data.sentences()]
@@ -94,7 +95,8 @@ def evaluate(
     scored: list[tuple[Task, Loaded]] = []
     scores: list[Score] = []
     items: dict[str, Items] = {}
-    for (task, data), result in zip(loaded, score_each(loaded, cached or embed, alone=embedder.alone), strict=True):
+    results = score_each(loaded, cached or embed, alone=embedder.alone, tune=_tuner(opened))
+    for (task, data), result in zip(loaded, results, strict=True):
         if isinstance(result, CsebError):
             failed[task.name] = str(result)
             continue
@@ -163,6 +165,12 @@ def _opened(embedder: Embedder, threads: int, linear: str, device: str) -> Embed
     take(resolved(linear, threads, device))
     tell("loading the encoder")
     return embedder.open()
+
+
+def _tuner(embed: Embed) -> Tune | None:
+    from cseb.training.pair_tuning import tuner_of
+
+    return tuner_of(embed)
 
 
 def _protocol(loaded: Sequence[tuple[Task, Loaded]], device: str, threads: int) -> Protocol:

@@ -19,6 +19,7 @@ from cseb.tasks.evaluate import score_all
 from cseb.tasks.task import Loaded, Outcome, Task
 from cseb.training.build import Built
 from cseb.training.checkpoints import Trained, restore
+from cseb.training.pair_tuning import tuner_of
 
 Scored = tuple[list[Score], dict[str, Items]]
 
@@ -77,7 +78,7 @@ def _both(encoder: Encoder, trained: Trained, tasks: list[tuple[Task, Loaded]]) 
 
 
 def _scores(encoder: Encoder, tasks: list[tuple[Task, Loaded]], select: Select) -> Scored:
-    outcomes = score_all(tasks, encoder.embed)
+    outcomes = score_all(tasks, encoder.embed, tuner_of(encoder.embed))
     scores: list[Score] = []
     items: dict[str, Items] = {}
     for (task, _), (outcome, each) in zip(tasks, outcomes, strict=True):

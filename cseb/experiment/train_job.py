@@ -24,6 +24,7 @@ from cseb.tasks.task import Loaded, Task
 from cseb.training import loop
 from cseb.training.build import Built, build
 from cseb.training.checkpoints import Trained
+from cseb.training.pair_tuning import tuner_of
 
 
 @dataclass(slots=True)
@@ -109,7 +110,7 @@ class _Evaluation:
 
     def dev_score(self, encoder: Encoder) -> float | None:
         """Score all tasks; return the score on the dev set, None if there is none."""
-        outcomes = score_all(self.tasks, encoder.embed)
+        outcomes = score_all(self.tasks, encoder.embed, tuner_of(encoder.embed))
         scores = {task.name: outcome.value for (task, _), (outcome, _) in zip(self.tasks, outcomes, strict=True)}
         dev = scores.pop(self.tasks[0][0].name) if self.dev else None
         self.scores.append(scores)

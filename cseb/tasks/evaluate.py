@@ -12,7 +12,7 @@ import numpy as np
 from cseb.errors import BadData, CsebError
 from cseb.progress import counted
 from cseb.tasks.names import parse_tasks
-from cseb.tasks.task import Embed, Items, Loaded, Outcome, Task, Vectors, calls_encoder
+from cseb.tasks.task import Embed, Items, Loaded, Outcome, Task, Tune, Vectors, calls_encoder
 
 
 @cache
@@ -33,14 +33,21 @@ def data_sha256(tasks: tuple[Task | str, ...], data_dir: Path | None) -> str:
     return hashlib.sha256("".join(load_task(task, data_dir).sha256() for task in tasks).encode()).hexdigest()
 
 
-def score_all(tasks: Sequence[tuple[Task, Loaded]], embed: Embed) -> list[tuple[Outcome, Items]]:
+def score_all(
+    tasks: Sequence[tuple[Task, Loaded]], embed: Embed, tune: Tune | None = None
+) -> list[tuple[Outcome, Items]]:
     """Return outcome and items of each task, in order; `embed` is called once, with all distinct sentences, sorted.
+
+    Args:
+        tasks: The tasks with their data.
+        embed: The encoder.
+        tune: Fine-tunes a copy of it; None if it cannot be trained.
 
     Raises:
         CsebError: if `embed` does not return one vector for each sentence, or a task fails.
     """
     results = []
-    for result in score_each(tasks, embed):
+    for result in score_each(tasks, embed, tune=tune):
         if isinstance(result, CsebError):
             raise result
         results.append(result)
@@ -48,7 +55,7 @@ def score_all(tasks: Sequence[tuple[Task, Loaded]], embed: Embed) -> list[tuple[
 
 
 def score_each(
-    tasks: Sequence[tuple[Task, Loaded]], embed: Embed, *, alone: bool = True
+    tasks: Sequence[tuple[Task, Loaded]], embed: Embed, *, alone: bool = True, tune: Tune | None = None
 ) -> list[tuple[Outcome, Items] | CsebError]:
     """Return the results of `score_all`, with the error in place of the result where a task fails.
 
@@ -57,12 +64,13 @@ def score_each(
         embed: The encoder.
         alone: Whether the vector of a sentence depends on that sentence only. If not, `embed` is called once for each
             protocol, so that tasks of other protocols do not change the vectors.
+        tune: Fine-tunes a copy of the encoder; None if it cannot be trained.
 
     Raises:
         CsebError: if `embed` does not return one vector for each sentence.
     """
     if alone:
-        return _score_together(tasks, Checked(embed))
+        return _score_together(tasks, Checked(embed, tune=tune))
     results: dict[str, tuple[Outcome, Items] | CsebError] = {}
     for protocol in dict.fromkeys(task.protocol for task, _ in tasks):
         group = [(task, loaded) for task, loaded in tasks if task.protocol == protocol]
@@ -105,14 +113,14 @@ class Checked:
     """An `Embed` whose output is checked: one row per sentence, all of the same width.
 
     Values that are not finite are allowed; tasks then have no score. `not_finite` is the first sentence with such a
-    value. alone: as in `score_each`; if false, the width may differ between calls.
+    value. alone: as in `score_each`; if false, the width may differ between calls. tune: for tasks that fine-tune it.
 
     Raises:
         CsebError: for any other output.
     """
 
-    def __init__(self, embed: Embed, alone: bool = True) -> None:
-        self.embed, self.alone = embed, alone
+    def __init__(self, embed: Embed, alone: bool = True, tune: Tune | None = None) -> None:
+        self.embed, self.alone, self.tune = embed, alone, tune
         self.width: int | None = None
         self.not_finite: str | None = None
 

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 
 # A task on the first numbers of every vector, or with so many labels of each class.
-VARIANT = re.compile(r"((first|shots)([1-9][0-9]{0,4}):)(.+)")
+# Groups: prefix, kind, number, options, task.
+VARIANT = re.compile(r"((first|shots|setfit)([1-9][0-9]{0,4})(\([^(),:]*\))?:)(.+)")
 
 
 def parse_names(text: str) -> list[str]:
@@ -54,7 +55,7 @@ def _parse(text: str) -> dict[str, str]:
     words: dict[str, str] = {}
     for word in filter(None, map(str.strip, text.split(","))):
         if match := VARIANT.fullmatch(word):
-            words |= {match[1] + name: match[1] + where for name, where in _parse(match[4]).items()}
+            words |= {match[1] + name: match[1] + where for name, where in _parse(match[5]).items()}
             continue
         if word in TASKS or word in TASK_GROUPS or word.startswith(MTEB_PREFIX):
             words |= {name: name for name in TASK_GROUPS.get(word, (word,))}
@@ -76,8 +77,13 @@ def _task(word: str) -> Task:
     if match := VARIANT.fullmatch(word):
         from cseb.tasks.first_numbers import FirstNumbers
         from cseb.tasks.transfer.few_labels import Shots
+        from cseb.tasks.transfer.setfit import SetFit
 
-        return (FirstNumbers if match[2] == "first" else Shots)(int(match[3]), _task(match[4]))
+        if match[2] == "setfit":
+            return SetFit.of(int(match[3]), match[4] or "", _task(match[5]))
+        if match[4]:
+            raise UnknownName("task", word, {*TASKS, *TASK_GROUPS})
+        return (FirstNumbers if match[2] == "first" else Shots)(int(match[3]), _task(match[5]))
     if word in TASKS:
         task: Task = TASKS[word]
         return task

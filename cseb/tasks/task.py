@@ -16,6 +16,22 @@ Items = npt.NDArray[np.float32]  # (N,) or (N, K): results of an encoder on each
 Influence = npt.NDArray[np.float64]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class ClassPairs:
+    """Pairs of sentences of one class or of two, on which an encoder is fine-tuned.
+
+    texts: the sentences. left, right: (P,), rows of `texts`. same: (P,), 1 for two sentences of one class, else 0.
+    """
+
+    texts: Sequence[str]
+    left: npt.NDArray[np.int64]
+    right: npt.NDArray[np.int64]
+    same: npt.NDArray[np.float32]
+
+
+Tune = Callable[[ClassPairs, float, int], Embed]  # pairs, learning rate and seed to a fine-tuned copy of an encoder
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """Scores of one encoder on one task.

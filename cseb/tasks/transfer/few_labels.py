@@ -12,7 +12,7 @@ from cseb.data.subset import order
 from cseb.errors import BadData
 from cseb.tasks.influence import Labels, connected, mean_influence
 from cseb.tasks.labelled import Classification
-from cseb.tasks.retrieval import unit
+from cseb.tasks.retrieval import Ranked, unit
 from cseb.tasks.task import Embed, Influence, Items, Loaded, Outcome, Task
 from cseb.tasks.transfer.labelled import LabelledTexts, features_of
 from cseb.tasks.transfer.learner import Problem, Rows
@@ -100,20 +100,20 @@ class Shots:
 
     def load(self, data_dir: Path | None) -> FewLabels:
         """Return the data with their draws. Raises: BadData for a task without classes, or with too few examples."""
-        texts, labels, pool, test = _examples(self.task.name, self.task.load(data_dir))
-        by_class = [pool[labels[pool] == label] for label in range(int(labels.max()) + 1)]
-        if (fewest := min(map(len, by_class))) < self.shots:
-            raise BadData(
-                f"{self.name}: a class has {fewest} examples to draw from; use shots{max(fewest, 1)} or fewer"
-            )
-        classes = len(by_class)
-        draws = [
-            np.concatenate(
-                [rows[order(len(rows), draw * classes + label)[: self.shots]] for label, rows in enumerate(by_class)]
-            )
-            for draw in range(DRAWS)
-        ]
-        return FewLabels(texts, labels, draws, test)
+        return drawn(self.name, self.task.load(data_dir), self.shots, DRAWS)
+
+
+def drawn(name: str, loaded: Loaded, shots: int, draws: int) -> FewLabels:
+    """Return a task with the first `draws` draws of `shots` examples of each class. Raises: BadData."""
+    texts, labels, pool, test = _examples(name, loaded)
+    by_class = [pool[labels[pool] == label] for label in range(int(labels.max()) + 1)]
+    if (fewest := min(map(len, by_class))) < shots:
+        raise BadData(f"{name}: a class has {fewest} examples to draw from; use {fewest} or fewer instead of {shots}")
+    chosen = [
+        [rows[order(len(rows), draw * len(by_class) + label)[:shots]] for label, rows in enumerate(by_class)]
+        for draw in range(draws)
+    ]
+    return FewLabels(texts, labels, [np.concatenate(rows) for rows in chosen], test)
 
 
 def _examples(name: str, loaded: Loaded) -> tuple[list[tuple[str, ...]], Labels, Rows, Rows]:
@@ -121,9 +121,12 @@ def _examples(name: str, loaded: Loaded) -> tuple[list[tuple[str, ...]], Labels,
     if isinstance(loaded, Classification):
         pool, test = (np.flatnonzero(part) for part in (loaded.folds == 0, loaded.folds != 0))
         return [(text,) for text in loaded.data.texts], loaded.data.labels, pool, test
+    if isinstance(loaded, Ranked) and (classes := _classes(loaded)) is not None:
+        documents, queries = np.arange(len(loaded.documents)), len(loaded.documents) + np.arange(len(loaded.queries))
+        return [(text,) for text in (*loaded.documents, *loaded.queries)], classes, documents, queries
     if not isinstance(loaded, LabelledTexts):
         raise BadData(
-            f"{name} has no classes; few labels need a task such as mr, trec, banking77 or FILE:classification"
+            f"{name} has no classes; few labels need a task such as trec, banking77, clinc150 or FILE:classification"
         )
     texts = [example for part in loaded.parts for example in part.texts]
     labels = np.concatenate([part.labels for part in loaded.parts]).astype(np.int64)
@@ -132,3 +135,20 @@ def _examples(name: str, loaded: Loaded) -> tuple[list[tuple[str, ...]], Labels,
         return texts, labels, pool, test
     train, scored = len(loaded.parts[0].labels), len(loaded.scored.labels)
     return texts, labels, np.arange(train), np.arange(len(labels) - scored, len(labels))
+
+
+def _classes(ranked: Ranked) -> Labels | None:
+    """Return the classes (D + Q,) of documents and queries if queries of one group share their relevant documents.
+
+    None if they do not, or a document is relevant to two groups or to none.
+    """
+    by_group = {int(group): tuple(rows) for group, rows in zip(ranked.groups, ranked.relevant, strict=True)}
+    alike = all(by_group[int(group)] == tuple(rows) for group, rows in zip(ranked.groups, ranked.relevant, strict=True))
+    documents = [row for rows in by_group.values() for row in rows]
+    if not alike or sorted(documents) != list(range(len(ranked.documents))):
+        return None
+    numbers = {group: number for number, group in enumerate(sorted(by_group))}
+    labels = np.empty(len(documents), dtype=np.int64)
+    for group, rows in by_group.items():
+        labels[list(rows)] = numbers[group]
+    return np.concatenate([labels, [numbers[int(group)] for group in ranked.groups]])

@@ -74,8 +74,8 @@ def test_own_files_and_tasks_without_a_training_part_are_drawn_from_a_fifth(tmp_
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("shots11:banking77-dev", "shots11:banking77-dev: a class has 10 examples to draw from; use shots10 or fewer"),
-        ("shots2:snli", "snli has no classes; few labels need a task such as mr"),
+        ("shots11:banking77-dev", "shots11:banking77-dev: a class has 10 examples to draw from; use 10 or fewer"),
+        ("shots2:snli", "snli has no classes; few labels need a task such as trec"),
     ],
 )
 def test_tasks_without_enough_examples_are_refused(name: str, message: str) -> None:

@@ -1,0 +1,127 @@
+"""SetFit's fine-tuning beside that of sentence-transformers, and the task that scores it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from sentence_transformers import SentenceTransformer
+from sentence_transformers.sentence_transformer.losses import CosineSimilarityLoss
+from torch.optim.lr_scheduler import LambdaLR
+
+import cseb
+from cseb.encoder.encoder import Encoder
+from cseb.errors import BadData, BadSpec, CsebError
+from cseb.methods.grammar import parse_method
+from cseb.tasks.evaluate import load_task, score_all
+from cseb.tasks.names import parse_tasks
+from cseb.tasks.task import ClassPairs
+from cseb.tasks.transfer.few_labels import FewLabels
+from cseb.tasks.transfer.setfit import ITERATIONS, FineTuned, class_pairs
+from cseb.training.build import build
+from cseb.training.pair_tuning import tuned, tuner_of
+from tests.command_line import call
+from tests.conftest import SENTENCES
+
+
+@pytest.fixture
+def encoder(tiny: Callable[[str], Path]) -> Encoder:
+    return build(parse_method("mean+recipe(dropout=0.0)").at(1.0), tiny("bert"), 0).encoder
+
+
+def pairs() -> ClassPairs:
+    labels = np.array([0, 0, 0, 1, 1, 1, 2, 2])
+    return class_pairs(SENTENCES[:8], labels, seed=3, most=64)
+
+
+def test_the_vectors_are_those_of_sentence_transformers(encoder: Encoder, tiny: Callable[[str], Path]) -> None:
+    """The same pairs, CosineSimilarityLoss, AdamW and schedule, without dropout: equal weights up to rounding."""
+    data, before = pairs(), encoder.embed(SENTENCES[:8])
+    ours = tuned(encoder, data, 1e-3, seed=0)(SENTENCES[:8])
+    assert np.array_equal(encoder.embed(SENTENCES[:8]), before), "the encoder itself stays as it is"
+
+    model = SentenceTransformer(str(tiny("bert")), device="cpu")
+    for module in model.modules():
+        if isinstance(module, torch.nn.Dropout):
+            module.p = 0.0
+    loss = CosineSimilarityLoss(model)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, weight_decay=0.0)
+    schedule = LambdaLR(optimizer, lambda step: step / 1 if step < 1 else (4 - step) / 3)
+    for rows in np.split(np.arange(64), 4):
+        sides = [model.tokenize([data.texts[row] for row in side[rows]]) for side in (data.left, data.right)]
+        loss(sides, torch.from_numpy(data.same[rows])).backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        schedule.step()
+        optimizer.zero_grad()
+    theirs = model.encode(list(SENTENCES[:8]))
+    assert np.abs(ours - before).max() > 0.01
+    np.testing.assert_allclose(ours, theirs, atol=1e-4)
+
+
+def test_each_example_has_as_many_pairs_of_its_class_as_of_others() -> None:
+    labels = np.array([0, 0, 0, 1, 1, 2])
+    made = class_pairs(SENTENCES[:6], labels, seed=0)
+    assert len(made.same) == 6 * 2 * ITERATIONS
+    assert np.array_equal(made.same, labels[made.left] == labels[made.right])
+    for row in range(6):
+        assert made.same[made.left == row].sum() == ITERATIONS
+    selves = made.left == made.right
+    assert set(made.left[selves]) == {5}, "only an example without another of its class is paired with itself"
+    cut = class_pairs(SENTENCES[:6], labels, seed=0, most=32)
+    assert np.array_equal(cut.left, made.left[:32])
+
+
+def test_the_task_has_the_draws_of_shots_and_repeats_its_numbers(encoder: Encoder) -> None:
+    data, frozen = load_task("setfit2(rate=1e-3 steps=3):banking77-dev", None), load_task("shots2:banking77-dev", None)
+    assert isinstance(data, FineTuned)
+    assert isinstance(frozen, FewLabels)
+    assert [draw.tolist() for draw in data.draws] == [draw.tolist() for draw in frozen.draws[:5]]
+    few = FineTuned(data.texts, data.labels, data.draws[:2], data.test[:80], data.rate, data.steps)
+    task = parse_tasks("setfit2(rate=1e-3 steps=3):banking77-dev")[0]
+    results = [score_all([(task, few)], encoder.embed, tuner_of(encoder.embed))[0] for _ in range(2)]
+    assert results[0][1].shape == (80, 2)
+    assert np.array_equal(results[0][1], results[1][1])
+    assert task.protocol == "setfit(shots=2 draws=5 rate=0.001 steps=3)@1"
+    assert task.name == "setfit2(rate=1e-3 steps=3):banking77-dev"
+
+
+def test_fine_tuning_separates_the_classes_of_other_sentences(encoder: Encoder) -> None:
+    """Two classes that differ in one word."""
+    texts = [f"{sentence} {word}" for sentence in SENTENCES[:24] for word in ("yes", "no")]
+    labels = np.array([0, 1] * 24)
+
+    def separation(vectors: np.ndarray) -> float:
+        cosines, same = np.corrcoef(vectors), labels[16:, None] == labels[16:]
+        return float(cosines[same].mean() - cosines[~same].mean())
+
+    trained = tuned(encoder, class_pairs(texts[:16], labels[:16], seed=0), 1e-3, seed=0)
+    assert separation(encoder.embed(texts[16:])) < 0.5
+    assert separation(trained(texts[16:])) > 0.9
+
+
+@pytest.mark.parametrize("options", ["()", "(rate=0)", "(speed=3)", "(rate=1e-3steps)", "(steps=0)"])
+def test_options_are_named(options: str) -> None:
+    with pytest.raises(BadSpec, match="write options such as"):
+        parse_tasks(f"setfit2{options}:trec")
+
+
+def test_an_encoder_that_cannot_be_trained_is_told_so() -> None:
+    result = call("eval", "words:random", "--tasks", "setfit2:banking77-dev")
+    assert result.exit_code == 2
+    assert "setfit trains the encoder, and this one cannot be trained" in result.output.replace("\n", " ")
+    with pytest.raises(CsebError, match="cannot be trained"):
+        cseb.evaluate(lambda texts: np.ones((len(texts), 2)), tasks="setfit2:banking77-dev")
+
+
+def test_clinc150_has_classes_too() -> None:
+    data = load_task("shots16:clinc150-dev", None)
+    assert isinstance(data, FewLabels)
+    assert [len(draw) for draw in data.draws] == [16 * 30] * 10
+    assert len(data.test) == 300
+    assert np.bincount(data.labels).tolist() == [30] * 30
+    with pytest.raises(BadData, match="has 20 examples to draw from; use 20 or fewer"):
+        load_task("shots21:clinc150-dev", None)
