@@ -103,7 +103,7 @@ def receive(
 ) -> list[Badge]:
     """Check a submission of somebody else: recompute every number, and repeat jobs drawn by lot.
 
-    The file is not trusted: it is bounded, and nothing in it is executed or decides where files are read or written.
+    The file may be hostile: it is bounded, and nothing in it is executed or decides where files are read or written.
     Only tasks and parts that are installed here are used.
 
     Returns:
