@@ -10,7 +10,8 @@ import torch.nn.functional as F
 from torch.optim import AdamW
 from torch.optim.lr_scheduler import LambdaLR
 
-from cseb.encoder.encoder import Encoder, tensors
+from cseb.encoder.device_batches import tensors
+from cseb.encoder.encoder import Encoder
 from cseb.encoder.random_streams import RandomStreams
 from cseb.tasks.task import ClassPairs, Embed, Tune
 from cseb.tasks.transfer.setfit import BATCH
@@ -50,7 +51,7 @@ def tuned(encoder: Encoder, pairs: ClassPairs, rate: float, seed: int) -> Embed:
             pooled = copy.pool(copy.backbone, ids, mask, anchor)
             left, right = (copy.project(pooled) if copy.head.keep else pooled).float().chunk(2)
             same = torch.from_numpy(pairs.same[rows]).to(copy.device)
-            F.mse_loss(F.cosine_similarity(left, right, dim=-1), same).backward()
+            torch.autograd.backward(F.mse_loss(F.cosine_similarity(left, right, dim=-1), same))
             torch.nn.utils.clip_grad_norm_(weights, CLIP)
             optimizer.step()
             schedule.step()
