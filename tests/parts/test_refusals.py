@@ -5,6 +5,7 @@ Values that an option's annotation forbids are refused for every part alike, see
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,9 @@ from cseb.data.weights import locate
 from cseb.encoder.interface import Shape
 from cseb.errors import BadSpec, CsebError
 from cseb.methods.grammar import parse_method
+from cseb.methods.part_facts import facts
 from cseb.methods.spec import Part, preset
+from cseb.registry import SLOTS
 from cseb.training.build import check
 from cseb.training.construct import instantiate
 from tests.training.small_runs import Tiny
@@ -275,3 +278,20 @@ def test_a_table_of_token_vectors_has_no_context(tiny: Tiny, text: str, message:
 )
 def test_what_goes_together_is_not_refused(tiny: Tiny, text: str, sentences: int | None) -> None:
     check(parse_method(text).at(1.0), tiny("bert"), sentences=sentences, teacher_width=lambda stage: 50)
+
+
+def test_any_value_of_any_option_is_taken_or_refused_in_a_sentence(tiny: Tiny) -> None:
+    shape = Shape(
+        **{"width": 16, "layers": 2, "heads": 2, "mask_token": True, "pooled": True, "dropout": 0.1},
+        **{"mask_id": 4, "vocabulary": 99, "language": True, "first_position": 0, "folder": tiny("bert")},
+    )
+    stated = [facts(name) for registry in SLOTS.values() for name in registry.builtin]
+    tried = 0
+    for part, option in [(each, option.name) for each in stated for option in each.options if option.name != "weight"]:
+        for value in ("x", -1, 2.5, None, ("x",), (3, 1)):
+            options = {key: given for key, given in part.defaults() if key != "weight"} | {option: value}
+            with suppress(CsebError):
+                part.check(options)
+                tried += 1
+                instantiate(Part(part.name, tuple(options.items())), shape, 0, name=part.name, steps=10)
+    assert tried > 50
