@@ -30,13 +30,10 @@ def grid(count: int) -> list[Job]:
 
 
 def run_job(job: Job, store: Store, watch: Callable[[Progress], None], models: Path | None = None) -> Record:
-    """A twentieth of a second, and numbers that the job alone decides; the first try of a job called so hangs."""
+    """A twentieth of a second, and numbers that the job alone decides."""
     journal = store.folder.parent / "journal"
-    with contextlib.suppress(OSError):  # the disk may be full
-        with journal.open("a") as file:
-            file.write(f"{job.key}\n")
-        if (store.folder.parent / f"hang-{job.seed}").exists() and journal.read_text().count(job.key) == 1:
-            time.sleep(600)
+    with contextlib.suppress(OSError), journal.open("a") as file:  # the disk may be full
+        file.write(f"{job.key}\n")
     rng = np.random.default_rng(job.seed)
     for step in range(1, 6):
         watch(Progress(job.key, step, 5, float(rng.random()), None))
@@ -47,7 +44,7 @@ def run_job(job: Job, store: Store, watch: Callable[[Progress], None], models: P
     return made
 
 
-def main(folder: str, workers: str, count: str, limit: str = "") -> int:
+def main(folder: str, workers: str, count: str) -> int:
     store, jobs = Store(Path(folder)), grid(int(count))
 
     def watch(event: Event) -> None:
@@ -61,8 +58,7 @@ def main(folder: str, workers: str, count: str, limit: str = "") -> int:
         return MISTAKE
     done = store.done(job.key for job in jobs)
     todo = [job for job in jobs if job.key not in done]
-    options = {"time_limit": float(limit)} if limit else {}
-    return launch(todo, store, Local(int(workers)), watch, target=TARGET, **options).exit_code
+    return launch(todo, store, Local(int(workers)), watch, target=TARGET).exit_code
 
 
 if __name__ == "__main__":

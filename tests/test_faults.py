@@ -40,9 +40,9 @@ def store(tmp_path: Path) -> Store:
     return Store(tmp_path / "results")
 
 
-def start(store: Store, workers: int = 2, limit: str = "") -> subprocess.Popen[str]:
+def start(store: Store, workers: int = 2) -> subprocess.Popen[str]:
     """The program in a process group of its own."""
-    command = [sys.executable, "-m", "tests.standin_grid", str(store.folder), str(workers), str(JOBS), limit]
+    command = [sys.executable, "-m", "tests.standin_grid", str(store.folder), str(workers), str(JOBS)]
     place = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
     return subprocess.Popen(
         command,
@@ -55,8 +55,8 @@ def start(store: Store, workers: int = 2, limit: str = "") -> subprocess.Popen[s
     )
 
 
-def finish(store: Store, workers: int = 2, limit: str = "") -> tuple[int, str]:
-    with start(store, workers, limit) as process:
+def finish(store: Store, workers: int = 2) -> tuple[int, str]:
+    with start(store, workers) as process:
         out, _ = process.communicate(timeout=120)
     return process.returncode, out
 
@@ -190,14 +190,3 @@ def test_two_launchers_at_once_and_clocks_that_jump(store: Store, whole: Store) 
         assert process.returncode == 0, out
     assert_as_if_nothing_had_happened(store, whole)
     assert len((store.folder.parent / "journal").read_text().split()) == JOBS
-
-
-@pytest.mark.slow
-def test_a_job_that_hung_is_run_the_next_time(store: Store, whole: Store) -> None:
-    (store.folder.parent / "hang-3").touch()
-    code, out = finish(store, workers=2, limit="8")
-    assert code == 1
-    assert out.count("Broken") == out.count("(--time-limit)") == 1
-    assert len(store.keys()) == JOBS - 1
-    assert finish(store)[0] == 0
-    assert_as_if_nothing_had_happened(store, whole)

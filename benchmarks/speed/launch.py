@@ -63,16 +63,12 @@ def timed(run: Callable[[], Any]) -> tuple[float, float]:
 def trivial(options: argparse.Namespace) -> None:
     """Seconds per job that does nothing, the launcher's own start and end included."""
     from cseb.launchers import launch
-    from cseb.launchers.local import Local
     from cseb.records.store import Store
     from tests import standin_jobs
 
     jobs = [standin_jobs.job("trivial", seed) for seed in range(options.jobs)]
-    launcher: Any = Local(options.workers)
-    if options.launcher != "local":
-        launcher = pkgutil.resolve_name("cseb.commands.hosts:launcher_of")(
-            options.launcher, options.workers, "", options.slurm, options.pack
-        )
+    name, _, details = options.launcher.partition(":")
+    launcher = pkgutil.resolve_name("cseb.commands.hosts:launcher_of")(name, options.workers, details)
     with tempfile.TemporaryDirectory(dir=options.folder) as place:
         store = Store(Path(place) / "results")
         store.prepare()
@@ -218,8 +214,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--parts", default=",".join(PARTS))
     parser.add_argument("--launcher", default="local")
-    parser.add_argument("--slurm", action="append", default=[], help="as cseb run takes them")
-    parser.add_argument("--pack", type=int, default=None, help="jobs of one Slurm allocation")
     parser.add_argument("--folder", default=None, help="where trivial jobs write; a shared file system, for instance")
     parser.add_argument("--jobs", type=int, default=1000)
     parser.add_argument("--workers", type=int, default=2)

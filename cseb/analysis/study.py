@@ -9,7 +9,6 @@ from math import isclose
 from typing import Literal
 
 from cseb.analysis.comparable import is_untrained, refuse_differences, tag
-from cseb.analysis.item_scores import ItemScores
 from cseb.errors import BadResults, did_you_mean
 from cseb.records.method_text import part_differences
 from cseb.records.record import Record, Select
@@ -245,7 +244,6 @@ def _protocols(records: Sequence[Record]) -> dict[str, str]:
 
 
 Selection = Literal["best", "last", "both"]
-Mark = Literal["seeds", "examples", "none"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -254,8 +252,7 @@ class StudyQuery:
 
     encoders: whether rows are encoders. methods, fractions, sizes, tasks: those to show, in this order; tasks of one
     protocol are averaged. order, seeds: those planned; a planned method without a record is shown as missing. mark:
-    whether the best methods are printed in bold, for new seeds or for new seeds and examples; the latter needs
-    item_scores.
+    whether the best methods, for new seeds, are printed in bold.
     """
 
     select: Selection = "best"
@@ -267,8 +264,7 @@ class StudyQuery:
     order: tuple[str, ...] = ()
     seeds: tuple[int, ...] = ()
     mixed: bool = False
-    mark: Mark = "none"
-    item_scores: ItemScores | None = None
+    mark: bool = False
 
     def study(self, records: Iterable[Record]) -> Study:
         """Return the chosen records, sorted into cells. Raises: BadResults."""

@@ -6,7 +6,9 @@ Nothing heavy is imported before a command needs it: `--help`, `list` and `show`
 from __future__ import annotations
 
 import errno
+import os
 import sys
+from contextlib import suppress
 from typing import Annotated, Any
 
 import typer
@@ -29,12 +31,13 @@ from cseb.commands import (
     submission,
 )
 from cseb.commands.command_line import add
-from cseb.commands.screen import open_streams, output_refused, say, say_folded
+from cseb.commands.screen import open_streams, say, say_folded
 from cseb.errors import CsebError
 from cseb.text import HALVES, message
 from cseb.version import __version__
 
 NOT_WRITTEN, MISTAKE, INTERRUPTED = 1, 2, 130
+NOT_WRITABLE = (errno.ENOSPC, errno.EPIPE, errno.EIO, errno.EFBIG, errno.EDQUOT)
 
 
 class Commands(TyperGroup):
@@ -88,7 +91,7 @@ def _options(
 
 add(app, recommend.recommend, recommend.print_recommendation)
 add(app, run.run, run.run_on_screen)
-add(app, status.status, status.print_status)
+add(app, status.status)
 add(app, report.report, report.print_tables)
 add(app, plot.plot, plot.print_caption)
 add(app, site.site, site.print_site)
@@ -112,24 +115,19 @@ def main() -> None:
     usage_error: Any = typer.BadParameter.__bases__[0]  # click's, or that of typer's own copy of click
     try:
         code = app(sys.argv[1:] or ["--help"], prog_name="cseb", standalone_mode=False)
+        sys.stdout.flush()
     except usage_error as error:
         summary = message(error.format_message()).rstrip(".")
         say(f"cseb: {summary[:1].lower()}{summary[1:]}; cseb COMMAND --help shows what there is", err=True)
         code = MISTAKE
     except typer.Abort:  # Ctrl-C before a command has begun
         code = INTERRUPTED
-    except OSError:
-        if (refusal := output_refused()) is None:
+    except OSError as error:
+        if error.errno not in NOT_WRITABLE:
             raise
-        code = _not_written(refusal)
-    else:
-        if (refusal := output_refused()) is not None:
-            code = _not_written(refusal)
+        if error.errno != errno.EPIPE:  # a closed pipe needs no message
+            say(f"cseb: standard output cannot be written: {error.strerror}", err=True)
+        with suppress(OSError, ValueError):  # what is still buffered must not fail again when the process ends
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = NOT_WRITTEN
     sys.exit(code or 0)
-
-
-def _not_written(refusal: OSError) -> int:
-    """Return the exit code for a standard output that cannot be written; a closed pipe needs no message."""
-    if refusal.errno != errno.EPIPE:
-        say(f"cseb: standard output cannot be written: {refusal.strerror or refusal}", err=True)
-    return NOT_WRITTEN

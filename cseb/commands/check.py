@@ -13,7 +13,7 @@ import typer
 from cseb.commands.command_line import Call
 from cseb.commands.screen import say
 from cseb.errors import CsebError
-from cseb.parameters import BENCHMARK, DATA_DIR, DEVICE, WORKERS, command, option
+from cseb.parameters import BENCHMARK, DATA_DIR, WORKERS, command, option
 from cseb.text import quantity
 
 if TYPE_CHECKING:
@@ -42,9 +42,10 @@ def check(
     results: Annotated[str | Path, option("Folder of records to compare instead of training.")] = "",
     data_dir: Annotated[str | Path, DATA_DIR] = "",
     workers: Annotated[str | int, WORKERS] = "auto",
-    device: Annotated[str, DEVICE] = "auto",
 ) -> list[CheckResult]:
-    """Run a benchmark again and compare it with its expected records. The exit code is 1 if a number has changed.
+    """Run a benchmark again on the CPU and compare it with its expected records.
+
+    The exit code is 1 if a number has changed.
 
     Two separate questions. Code: on the machine class of the expected records every bit is the same, or the first
     field that differs is named. Drift: averages stay within the tolerance of the benchmark. Where data of the
@@ -56,7 +57,7 @@ def check(
     Raises:
         CsebError: if the benchmark cannot be run, or nothing is expected.
     """
-    return compared(benchmark, results, data_dir, workers=workers, device=device)
+    return compared(benchmark, results, data_dir, workers=workers)
 
 
 def print_checks(
@@ -155,7 +156,7 @@ def trained(
         yield Store(Path(results))
         return
     with TemporaryDirectory(prefix="cseb-check-") as folder:
-        planned, summary = run_stages(plan_grid(cells, folder, **options), watching)
+        planned, summary = run_stages(plan_grid(cells, folder, device="cpu", **options), watching)
         if summary.stopped or summary.refused:
             raise Stopped(summary)
         yield planned.grid.store

@@ -17,7 +17,6 @@ from cseb.parameters import (
     CHECKPOINT_HELP,
     DATA_DIR,
     FORMAT,
-    LEARNING_CURVE,
     MIXED,
     RESULTS,
     SHOW_METHODS,
@@ -31,7 +30,6 @@ from cseb.parameters import (
 if TYPE_CHECKING:
     import pandas as pd
 
-    from cseb.analysis.study import Study
     from cseb.records.record import Select
     from cseb.reports.document import Line, Sheet
 
@@ -103,7 +101,6 @@ def compare(
     unpaired: Annotated[
         bool, option("Compare all seeds of both methods (Welch's t-test) in place of shared seeds, paired.")
     ] = False,
-    learning_curve: Annotated[bool, LEARNING_CURVE] = False,
     detail: Annotated[bool, option("Show all intervals, wins, seeds needed and how they were computed.")] = False,
     data_dir: Annotated[str | Path, DATA_DIR] = "",
     mixed: Annotated[bool, MIXED] = False,
@@ -124,13 +121,12 @@ def compare(
         >>> sorted(comparison.frame().method)
         ['micse', 'msse']
     """
-    from cseb.analysis.comparable import groups, is_untrained
+    from cseb.analysis.comparable import groups, is_untrained, scored_on
     from cseb.analysis.study import choose, gather
     from cseb.experiment.load_item_scores import load_item_scores
     from cseb.records.store import Store
     from cseb.reports.captions import mixed_note
     from cseb.reports.comparison_report import ComparisonQuery, baseline_of, sheets
-    from cseb.reports.learning_curve import NAME, no_learning_curve
     from cseb.tasks.names import recorded_names
 
     between(0, MARGIN, margin, "`margin`")
@@ -139,24 +135,21 @@ def compare(
     select = cast("Select", checkpoint or ("best" if any(record.protocol.dev for record in records) else "last"))
     trained = [record for record in records if not is_untrained(record)] or records  # the others have no baseline
     shown: list[Sheet] = []
-    studies: list[Study] = []
     counts, fractions = sizes_and_fractions(sizes)
-    for group in groups(choose(trained, methods_of(methods), fractions, counts)) or [records]:
+    asked = recorded_names(names(tasks))
+    chosen = choose(trained, methods_of(methods), fractions, counts)
+    for group in scored_on(groups(chosen), asked) or [records]:
         untrained = all(map(is_untrained, group))
         study = gather(group, encoders=untrained, mixed=mixed)
         query = ComparisonQuery(
             baseline="" if baseline == ALL else baseline_of(study, baseline),
             select=select,
-            tasks=recorded_names(names(tasks)),
+            tasks=asked,
             margin=margin,
             paired=not unpaired,
-            learning_curve=learning_curve,
         )
-        studies.append(study)
         first, *others = sheets(study, query, load_item_scores(store, group, str(data_dir)))
         shown += [replace(first, notes=(*first.notes, *mixed_note(study))), *others]
-    if learning_curve and not any(sheet.name == NAME for sheet in shown):
-        raise no_learning_curve(studies)
     return Comparison(tuple(shown), detail)
 
 
@@ -170,9 +163,8 @@ def print_comparison(call: Call[Comparison], *, format: Annotated[str, FORMAT] =
 
 
 def _in_short(sheets: Sequence[Sheet]) -> Iterator[Sheet]:
-    """Yield one table for each encoder and corpus, with a line for each pair and size, and the learning curves."""
+    """Yield one table for each encoder and corpus, with a line for each pair and size."""
     from cseb.reports.document import Line, Sheet
-    from cseb.reports.learning_curve import NAME
 
     alike: dict[tuple[object, object, str], list[Line]] = {}
     mixed = tuple(dict.fromkeys(note for sheet in sheets for note in sheet.notes if note.startswith("Mixed (")))
@@ -199,7 +191,6 @@ def _in_short(sheets: Sequence[Sheet]) -> Iterator[Sheet]:
         )
     if not alike:
         yield from (sheet for sheet in sheets if sheet.name == "effects")
-    yield from (sheet for sheet in sheets if sheet.name == NAME)
 
 
 def _scope_note(lines: Sequence[Line]) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -13,13 +12,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Protocol, runtime_checkable
 import typer
 
 from cseb.commands.arguments import joined
-from cseb.commands.command_line import Call, Quiet, as_typed
+from cseb.commands.command_line import Call, as_typed
 from cseb.commands.screen import say
 from cseb.errors import BadSpec
 from cseb.parameters import (
     DATA_DIR,
     DEVICE,
-    LINEAR,
     TASKS,
     THREADS,
     TRUST_REMOTE_CODE,
@@ -151,7 +149,6 @@ def evaluate(
     ] = "fp32",
     device: Annotated[str, DEVICE] = "auto",
     threads: Annotated[int, THREADS] = 1,
-    linear: Annotated[str, LINEAR] = "auto",
     results: Annotated[
         str | Path | None,
         option("Folder to store the record in: results on the command line; nothing is stored in Python by default."),
@@ -195,7 +192,7 @@ def evaluate(
     store = Store(Path(results)) if results else None
     if store is not None:
         store.prepare()
-    with arithmetic(threads, linear, how.device) as library:
+    with arithmetic(threads, "auto", how.device) as library:
         evaluation = score(
             embedder_of(encoder, how),
             how,
@@ -213,7 +210,7 @@ def evaluate(
     )
 
 
-def print_scores(call: Call[Scores], *, quiet: Quiet = False) -> None:
+def print_scores(call: Call[Scores]) -> None:
     """Print the scores and where the record is; exit with 1 if a task has no score."""
     from cseb.experiment.evaluate import reasons
     from cseb.tasks.names import interpretations
@@ -221,7 +218,7 @@ def print_scores(call: Call[Scores], *, quiet: Quiet = False) -> None:
     for line in interpretations(call.settings.get("tasks", "sts")):
         say(line, err=True)
     call.settings.setdefault("results", "results")
-    with nullcontext() if quiet else reading(partial(say, err=True)):
+    with reading(partial(say, err=True)):
         scores = call()
     record = scores.record
     kept = "was there already, --fresh scores again" if scores.reused else f"in {scores.stored}"

@@ -6,7 +6,7 @@ import os
 import re
 import reprlib
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,71 +17,61 @@ if TYPE_CHECKING:
 
 MOST = 10_000  # workers, or jobs of an allocation
 MOST_PROCESSES = 256  # that share a batch; more than a batch has rows
-MOST_SECONDS = 10**7  # four months
 GPU_FILES = ("/dev/nvidiactl", "/dev/kfd", "/dev/dxg")  # drivers: NVIDIA, AMD, WSL
 
 
-def launcher_of(
-    name: str,
-    workers: int | None,
-    ray_address: str,
-    slurm: Sequence[str],
-    per_allocation: int | None = None,
-    per_gpu: int = 1,
-) -> Launcher:
-    """Return the launcher of this name. workers: jobs at a time, None if it decides; per_gpu: jobs that share a GPU.
+def launcher_of(name: str, workers: int | None, details: str, per_gpu: int = 1) -> Launcher:
+    """Return the launcher of this name. Raises: BadBenchmark, BadSpec, UnknownName.
 
-    Raises: BadBenchmark, BadSpec, UnknownName.
+    Args:
+        name: local, ray, slurm or another package's.
+        workers: jobs at a time, None if it decides.
+        details: the address of a Ray cluster, or options of sbatch.
+        per_gpu: jobs that share a GPU.
     """
     from cseb.registry import LAUNCHERS
 
     kind = LAUNCHERS[name]
-    for option, given, owner in ((f"the address {ray_address}", ray_address, "ray"), ("`slurm`", slurm, "slurm")):
-        if given and name != owner:
-            raise BadBenchmark(f"{option} is of no use to `launcher` {name}; take `launcher` {owner}")
     made: Launcher
     match name:
+        case "ray":
+            made = kind(details, workers, per_gpu)
+        case "slurm":
+            made = kind(sbatch_options(details), None, workers, per_gpu)
+        case _ if details:
+            raise BadBenchmark(f"`launcher` is {name}:{details}; only ray and slurm take a value behind a colon")
         case "local":
             made = kind(workers)
-        case "ray":
-            made = kind(ray_address, workers, per_gpu)
-        case "slurm":
-            made = kind(sbatch_options(slurm), per_allocation, workers, per_gpu)
         case _:  # another package's
             made = kind()
     return made
 
 
-def elsewhere(name: str, ray_address: str) -> bool:
+def elsewhere(name: str, details: str) -> bool:
     """Return whether jobs run on other machines. Raises: UnknownName."""
     from cseb.registry import LAUNCHERS
 
     if name not in LAUNCHERS:
         raise UnknownName(LAUNCHERS.kind, name, LAUNCHERS)
-    return name != "local" and (name != "ray" or bool(ray_address))
+    return name != "local" and (name != "ray" or bool(details))
 
 
-def sbatch_options(given: Sequence[str]) -> Mapping[str, str]:
+def sbatch_options(text: str) -> Mapping[str, str]:
     """`partition=a,b,time=60` as names and values: a comma ends a value only where another name follows.
 
     Raises: BadBenchmark.
     """
     options: dict[str, str] = {}
-    for part in (part for text in given for part in re.split(r",(?=[a-z_-]+=)", text)):
+    for part in re.split(r",(?=[a-z_-]+=)", text) if text else []:
         match = re.fullmatch(r"([a-z][a-z_-]+)=([^\n]+)", part)
-        wrong = [part] if match is None else [word for word in part.split(",") if _no_value(word, match[1])]
-        if match is None or wrong:
-            needed = "a long option of sbatch and its value are needed, such as time=120"
-            raise BadBenchmark(f"`slurm` {wrong[0]!r}: {needed}; no blank or capital in its name")
+        if match is None:
+            raise BadBenchmark(
+                f"`launcher` slurm: {part!r} is no long option of sbatch with its value, such as time=120"
+            )
         if match[1].replace("_", "-") in {name.replace("_", "-") for name in options}:
-            raise BadBenchmark(f"`slurm` {part!r}: {match[1]} is given twice; leave one out")
+            raise BadBenchmark(f"`launcher` slurm: {match[1]} is given twice; leave one out")
         options[match[1]] = match[2]
     return options
-
-
-def _no_value(word: str, option: str) -> bool:
-    """Return whether the text between two commas is blank, or meant as an option: ` mem=2`, `Mem=2`."""
-    return not word.strip() or (option != "export" and re.match(r"[a-z_-]*[A-Z\s][A-Za-z_\s-]*=", word) is not None)
 
 
 def _count(text: str, option: str) -> int:
@@ -159,19 +149,6 @@ def _check_gpus(processes: int, device: str) -> None:
         raise BadBenchmark(
             f"{local} processes need a GPU each, and {count} can be used here; take {count} or `device` cpu"
         )
-
-
-def seconds_of(given: str | float, name: str = "time_limit") -> float | None:
-    """Return the seconds of a time such as 90s, 30m or 2h, or of a number of seconds; None for "". Raises: BadSpec."""
-    if given == "":
-        return None
-    match = re.fullmatch(r"(\d+(?:\.\d+)?) ?(s|m|min|h)", given if isinstance(given, str) else f"{given}s")
-    seconds = float(match[1]) * {"s": 1, "h": 3600}.get(match[2], 60) if match else 0.0
-    if not 0 < seconds <= MOST_SECONDS:
-        raise BadSpec(
-            f"`{name}` is {given!r}; write a number above 0 with its unit, such as 90s, 30m or 2h (at most 2,700h)"
-        )
-    return seconds
 
 
 def _cores() -> int:

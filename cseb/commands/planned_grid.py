@@ -26,7 +26,6 @@ class PlannedGrid:
         grid: the jobs.
         launcher: runs them.
         models: folder of trained encoders, if they are saved.
-        time_limit: longest time of a job in seconds.
         remote: whether jobs run on other machines.
         track_to: the experiment tracker that each finished job is sent to, if any.
         following: plans the runs that follow these tuning trials; None if there are none.
@@ -35,7 +34,6 @@ class PlannedGrid:
     grid: Grid
     launcher: Launcher
     models: Path | None = None
-    time_limit: float | None = None
     remote: bool = False
     track_to: str = ""
     following: Callable[[], PlannedGrid] | None = None
@@ -65,7 +63,6 @@ class PlannedGrid:
                 watch,
                 models=self.models,
                 again=again,
-                time_limit=self.time_limit,
             )
 
 

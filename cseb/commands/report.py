@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated
 
 from cseb.commands.arguments import query, with_detail
 from cseb.commands.command_line import Call, Out
@@ -61,14 +61,6 @@ def report(
     against: Annotated[str, option("Compare each number with those reported in papers.", choices=("published",))] = "",
     learning_curve: Annotated[bool, LEARNING_CURVE] = False,
     detail: Annotated[bool, option("Print all notes below tables: encoder, protocol, gaps, excluded records.")] = False,
-    mark: Annotated[
-        str,
-        option(
-            "Print in bold the best method and all not significantly different from it: for new seeds, or for new test "
-            "examples too, which needs the test data.",
-            choices=("seeds", "examples", "none"),
-        ),
-    ] = "seeds",
     data_dir: Annotated[str | Path, DATA_DIR] = "",
     mixed: Annotated[bool, MIXED] = False,
 ) -> str:
@@ -102,7 +94,7 @@ def report(
     several = scored_on(several, ask.tasks)
     tell("laying out tables")
     in_full = detail or form.data
-    layout = _Layout(folder, ask, kind, special, mark, str(data_dir), bool(against), learning_curve, in_full)
+    layout = _Layout(folder, ask, kind, special, str(data_dir), bool(against), learning_curve, in_full)
     pages = [layout.group(group) for group in several or [[]]]
     for place, (page, group) in enumerate(zip(pages, several, strict=False)):
         if not all(map(is_untrained, group)):
@@ -135,7 +127,6 @@ class _Layout:
         ask: the query.
         kind: the kind of table that was named; "" for none.
         special: the method of an ablation, or the option of a sensitivity table.
-        mark: see `report`.
         data_dir: folder of task files.
         published: whether to compare with published numbers.
         learning_curve: whether to show learning curves.
@@ -145,7 +136,6 @@ class _Layout:
     ask: StudyQuery
     kind: str
     special: str
-    mark: str
     data_dir: str
     published: bool
     learning_curve: bool
@@ -162,8 +152,7 @@ class _Layout:
         untrained = bool(records) and all(map(is_untrained, records))
         ask = replace(self.ask, encoders=True, select="last") if untrained else self.ask
         planned = planned_of(self.results.folder, records)
-        mark = "none" if untrained and self.mark == "seeds" else self.mark  # they have one seed
-        ask = self._marked(as_planned(ask, records, planned), mark, records)
+        ask = replace(as_planned(ask, records, planned), mark=not untrained)  # an untrained encoder has one seed
         kind, special = self.kind, self.special
         if not kind:
             kind, special = table_of(planned)
@@ -205,15 +194,6 @@ class _Layout:
         for select in ask.selects:
             if (sheet := learning_curve_alone(study, tasks, select, items)) is not None:
                 yield sheet
-
-    def _marked(self, ask: StudyQuery, mark: str, records: list[Record]) -> StudyQuery:
-        """Return the query with the way that cells are marked."""
-        from cseb.experiment.load_item_scores import load_item_scores
-        from cseb.records.store import Store
-
-        needed = mark == "examples"
-        item_scores = load_item_scores(Store(self.results.folder), records, self.data_dir) if needed else None
-        return replace(ask, mark=cast(Any, mark), item_scores=item_scores)
 
 
 def _with_word_baselines(table: Table, records: Sequence[Record]) -> Table:

@@ -90,12 +90,13 @@ def run(
     save_models: Annotated[bool, option("Save trained encoders in the folder models of `results`.")] = False,
     workers: Annotated[str | int, WORKERS] = "auto",
     jobs_per_gpu: Annotated[int | None, option("Jobs on each GPU at a time. By default 1.", least=1, most=MOST)] = None,
-    launcher: Annotated[str, option("Where jobs run: local, ray, ray:HOST:PORT (a Ray cluster) or slurm.")] = "local",
-    slurm: Annotated[
-        Sequence[str] | list[str],
-        option("Options of sbatch, such as partition=cpu,time=120,cpus-per-task=8.", metavar="NAME=VALUE"),
-    ] = (),
-    time_limit: Annotated[str | float, option("Longest time of a job, such as 90s, 30m or 2h. Then it fails.")] = "",
+    launcher: Annotated[
+        str,
+        option(
+            "Where jobs run: local, ray, ray:HOST:PORT (a Ray cluster), slurm, or slurm with options of sbatch such as "
+            "slurm:partition=cpu,time=120,cpus-per-task=8."
+        ),
+    ] = "local",
     threads: Annotated[int, THREADS] = 1,
     linear: Annotated[str, LINEAR] = "auto",
     device: Annotated[str, DEVICE] = "auto",
@@ -193,8 +194,8 @@ def plan_grid(
     from cseb.records.store import Store
 
     options = SimpleNamespace(**{name: each.default for name, each in definitions(run).items()} | given)
-    launcher, _, address = options.launcher.partition(":")
-    away = hosts.elsewhere(launcher, address)
+    launcher, _, details = options.launcher.partition(":")
+    away = hosts.elsewhere(launcher, details)
     if processes > 1 and launcher != "local":
         submit = {
             "slurm": f"sbatch --gpus={processes} --wrap 'cseb run ... --processes {processes} --device cuda'",
@@ -205,12 +206,9 @@ def plan_grid(
             f"take one machine for the whole command: {submit}"
         )
     device = hosts.device_of(options.device, away or (dry_run and options.device == "cuda"))
-    limit = hosts.seconds_of(options.time_limit)
-    if processes > 1 and limit is not None:
-        raise BadBenchmark("`time_limit` is for jobs of one process each; leave it or `processes` out")
     workers = hosts.workers_of(str(options.workers), options.threads, device, options.jobs_per_gpu, away, processes)
     at_once = None if away and options.workers == "auto" else workers
-    host = hosts.launcher_of(launcher, at_once, address, options.slurm, per_gpu=options.jobs_per_gpu or 1)
+    host = hosts.launcher_of(launcher, at_once, details, options.jobs_per_gpu or 1)
     if options.track_to:
         from cseb.exchange import trackers
 
@@ -238,7 +236,7 @@ def plan_grid(
     settings = {"processes": processes, "backwards": backwards, "done": done, **given}
     trials = all(job.purpose == "tuning" for job in jobs)
     following = partial(plan_grid, benchmark, results, **settings) if trials else None
-    return PlannedGrid(grid, host, models, limit, away, options.track_to, following)
+    return PlannedGrid(grid, host, models, away, options.track_to, following)
 
 
 def run_on_screen(
@@ -298,8 +296,10 @@ def run_on_screen(
 def watching(grid: Grid, quiet: bool) -> AbstractContextManager[Watch]:
     """Return what shows the events of a grid while it runs."""
     from cseb.commands import progress as display
+    from cseb.experiment.planned_jobs import Planned
 
-    jobs, failed = {job.key: job for job in grid.jobs}, grid.failed
+    jobs = {job.key: Planned(job.label, job.fraction, job.seed) for job in grid.jobs}
+    failed = grid.failed
     done = set(jobs) - {job.key for job in grid.todo} - failed
     board = display.Board(jobs, done, grid.seconds, grid.workers, failed=failed)
     return display.watching(board, quiet=quiet)

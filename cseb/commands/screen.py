@@ -10,7 +10,6 @@ import textwrap
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import typer
 
@@ -73,19 +72,6 @@ def write(text: str, out: Path | None) -> None:
     say(f"written to {out}")
 
 
-class _Noted(io.FileIO):
-    """A file descriptor that stores why a write failed, since a library may hide the error."""
-
-    refusal: OSError | None = None
-
-    def write(self, data: Any, /) -> int:
-        try:
-            return super().write(data)
-        except OSError as error:
-            self.refusal = error
-            raise
-
-
 def open_streams() -> None:
     """Prepare the standard streams: a closed one ignores output, characters outside its encoding are escaped."""
     for name in ("stdout", "stderr"):
@@ -93,22 +79,7 @@ def open_streams() -> None:
         if stream is None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115 (for the whole process)
         elif hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")
-    if sys.stdout is sys.__stdout__ and sys.stdout is not None:  # none that a test or a notebook has put there
-        sys.stdout.flush()
-        raw = io.BufferedWriter(_Noted(sys.stdout.fileno(), "wb", closefd=False))
-        sys.stdout = io.TextIOWrapper(raw, sys.stdout.encoding, "backslashreplace", line_buffering=sys.stdout.isatty())
-
-
-def output_refused() -> OSError | None:
-    """Return why standard output could not be written, None if it could; later output is ignored."""
-    try:
-        sys.stdout.flush()
-    except OSError as error:
-        refusal: OSError | None = error
-    else:
-        refusal = getattr(getattr(getattr(sys.stdout, "buffer", None), "raw", None), "refusal", None)
-    if refusal is not None:
-        with suppress(OSError, ValueError):  # what is still held must not fail again when the process ends
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return refusal
+            if isinstance(stream.buffer, io.RawIOBase):  # PYTHONUNBUFFERED: a write may be partial without an error
+                stream = io.TextIOWrapper(io.BufferedWriter(stream.detach()), stream.encoding)
+                setattr(sys, name, stream)
+            stream.reconfigure(errors="backslashreplace", line_buffering=True)

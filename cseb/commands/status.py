@@ -7,103 +7,76 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from cseb.commands.command_line import Call
 from cseb.errors import BadResults
-from cseb.parameters import argument, command, option
-from cseb.text import percent, plain, shown
+from cseb.parameters import argument, command
+from cseb.text import duration, percent, plain
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
-    from cseb.commands.progress import Cell
+    from cseb.experiment.planned_jobs import Planned
     from cseb.launchers.claims import Claim
-    from cseb.launchers.job_states import JobStates
 
-REFRESH = 2.0  # seconds between two pictures with --watch
+MARKS = {"+": "running", "!": "failed"}
 
 
 @command
-def status(results: Annotated[str | Path, argument("Folder of records.")] = "results") -> RenderableType:
+def status(results: Annotated[str | Path, argument("Folder of records.")] = "results") -> str:
     """Show which jobs are done, running, failed, or stale (their process was killed).
 
     Returns:
-        What rich prints.
+        Text of several lines.
 
     Raises:
         BadResults: if there is no such folder of records.
     """
+    from cseb.commands.progress import job_name
+    from cseb.experiment.planned_jobs import Planned
     from cseb.launchers.claims import claims_of
-
-    return picture(_states(results), *claims_of(Path(results)))
-
-
-def print_status(
-    call: Call[RenderableType], *, watch: Annotated[bool, option("Refresh until every job has ended.")] = False
-) -> None:
-    """Print the state of the jobs, once or again and again."""
-    from contextlib import suppress
-
-    from rich.console import Console
-    from rich.live import Live
-
-    from cseb.launchers.claims import claims_of
-
-    console = Console(highlight=False)
-    if not watch:
-        console.print(call())
-        return
-    folder = Path(call.settings.get("results", "results"))
-    states = _states(folder)
-    with suppress(KeyboardInterrupt), Live(console=console, auto_refresh=False) as live:  # Ctrl-C ends the display
-        while True:
-            live.update(picture(states, *claims_of(folder)), refresh=True)
-            if states.finished():
-                break
-            time.sleep(REFRESH)
-
-
-def _states(results: str | Path) -> JobStates:
     from cseb.launchers.job_states import JobStates
     from cseb.records.store import Store
+    from cseb.reports.text_table import aligned
 
     if not (store := Store(Path(results))).exists():
         raise BadResults(f"no records in {results}: no folder {store.runs}; name a folder cseb has written")
-    return JobStates(store)
+    states = JobStates.of(store)
+    valid, invalid = claims_of(store.folder)
+    running = {claim.key: claim for claim in valid}
+    planned = {claim.key: Planned(claim.method, claim.fraction, claim.seed) for claim in [*valid, *invalid]}
+    jobs = {key: job for key, job in planned.items() if key in running} | states.planned()
+    ended = {key: how for key, how in states.ended().items() if key in jobs and key not in running}
+    failed = sorted(key for key, how in ended.items() if how == "failed")
+    lines = [f"{len(ended) - len(failed)} of {len(jobs)} done" + (f", {len(failed)} failed" if failed else "")]
+    lines += aligned(_table(jobs, {**ended, **dict.fromkeys(running, "running")}))
+    lines += ["+ running, ! failed, done / seeds", *states.devices()]
+    lines += [f"running: {job_name(jobs[claim.key])}: {_progress(claim)}" for claim in valid]
+    lines += [f"failed: {job_name(jobs[key])}: {plain(states.reason(key))}" for key in failed]
+    lines += [
+        f"stale: {job_name(planned[claim.key])}: process {claim.pid} on {plain(claim.host)} has ended; repeat the run"
+        for claim in invalid
+        if claim.key not in ended
+    ]
+    return "\n".join(lines)
 
 
-def picture(states: JobStates, valid: Sequence[Claim], invalid: Sequence[Claim]) -> RenderableType:
-    """Return the state of the jobs in a folder, given its valid and invalid claims."""
-    from rich.console import Group
-    from rich.text import Text
-
-    from cseb.commands import progress as display
-    from cseb.experiment.planned_jobs import Planned
-    from cseb.records.progress import Progress
-
-    states.update()
-    claims = {claim.key: claim for claim in valid}
-    jobs = {key: Planned(claim.method, claim.fraction, claim.seed) for key, claim in claims.items()}
-    jobs |= states.planned()
-    ended = {key: how for key, how in states.ended().items() if key in jobs and key not in claims}
-    board = display.Board(
-        jobs,
-        {key for key, how in ended.items() if how == "done"},
-        states.seconds(jobs) if claims else {},  # no end is in sight while nothing runs
-        max(1, len(claims)),
-        failed={key for key, how in ended.items() if how == "failed"},
-        running={key: Progress(key, claim.step, claim.steps, claim.loss, claim.dev) for key, claim in claims.items()},
-        since={key: time.monotonic() - max(0.0, time.time() - claim.started) for key, claim in claims.items()},
-    )
-    lines = [f"failed: {_name(jobs[key])}: {plain(states.reason(key))}" for key in sorted(board.failed)]
-    for claim in states.stale(invalid):
-        name = _name(Planned(claim.method, claim.fraction, claim.seed))
-        lines.append(f"stale: {name}: process {claim.pid} on {plain(claim.host)} has ended; run cseb run again")
-    return Group(
-        display.picture(board),
-        *(Text(shown(line), overflow="fold") for line in states.devices()),
-        *(Text(shown(line), style="red", overflow="fold") for line in lines),
-    )
+def _progress(claim: Claim) -> str:
+    """Return `5 min, step 20/50, loss 1.250, dev 61.00`."""
+    step = f"step {claim.step}/{claim.steps}" if claim.steps else "starting"
+    loss = "" if claim.loss is None else f"loss {claim.loss:.3f}"
+    dev = "" if claim.dev is None else f"dev {claim.dev:.2f}"
+    return ", ".join(filter(None, (duration(max(0.0, time.time() - claim.started)), step, loss, dev)))
 
 
-def _name(job: Cell) -> str:
-    return f"{plain(job.label)} {percent(job.fraction)} seed {job.seed}"
+def _table(jobs: dict[str, Planned], states: dict[str, str]) -> Sequence[Sequence[str]]:
+    """Return methods by fractions; a cell has `done/seeds`, `+` running, `!` failed. states: by key, if known."""
+    fractions = sorted({job.fraction for job in jobs.values()})
+    cells: dict[tuple[str, float], list[str]] = {}
+    for key, job in jobs.items():
+        cells.setdefault((job.label, job.fraction), []).append(states.get(key, ""))
+
+    def cell(label: str, fraction: float) -> str:
+        seeds = cells.get((label, fraction), [])
+        marks = [f"{mark}{count} " for mark, how in MARKS.items() if (count := seeds.count(how))]
+        return f"{''.join(marks)}{seeds.count('done')}/{len(seeds)}"
+
+    labels = dict.fromkeys(label for label, _ in cells)
+    rows = [[plain(label), *(cell(label, fraction) for fraction in fractions)] for label in labels]
+    return [["method", *map(percent, fractions)], *rows]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from cseb.commands.encoders import TrainedEncoder, arithmetic, strings
+from cseb.commands.waiting import telling
 from cseb.errors import OUT_OF_MEMORY, BadData, TrainingFailed, memory_ran_out, shortened
 from cseb.parameters import (
     COLUMN,
@@ -22,10 +22,7 @@ from cseb.parameters import (
     command,
     option,
 )
-from cseb.progress import remark
-
-if TYPE_CHECKING:
-    from cseb.records.progress import Progress
+from cseb.progress import remark, tell
 
 
 @command
@@ -50,7 +47,7 @@ def train(
     device: Annotated[str, DEVICE] = "auto",
     threads: Annotated[int, THREADS] = 1,
     linear: Annotated[str, LINEAR] = "auto",
-    progress: Annotated[bool, option("Show a progress bar on standard error.")] = False,
+    progress: Annotated[bool, option("Show the progress on standard error.")] = False,
     trust_remote_code: Annotated[bool, TRUST_REMOTE_CODE] = False,
 ) -> TrainedEncoder:
     """Train an encoder on sentences.
@@ -89,7 +86,7 @@ def train(
         raise BadData(f"`sentences` is the text {shortened(str(sentences))}; give a list of strings, or a corpus")
     else:
         corpus = read_corpus(str(sentences), column, str(data_dir))
-    with _bar(progress) as watch, arithmetic(threads, linear, where) as library:
+    with telling(not progress), arithmetic(threads, linear, where) as library:
         job = single_job(
             method,
             corpus,
@@ -111,7 +108,7 @@ def train(
         build.check(job.method, Path(job.folder), trust_remote_code, job.size, outside_teacher.width_of)
         training = JobTraining.of(job, corpus)
         try:
-            trained = training.run(watch)
+            trained = training.run(lambda seen: tell("training", seen.step, seen.steps))
         except Diverged as error:
             raise TrainingFailed(f"{job.label} stopped at step {error.step}: {error.reason}") from error
         except (MemoryError, RuntimeError) as error:
@@ -132,23 +129,3 @@ def train(
         _encoder=built.encoder,
         _job=job,
     )
-
-
-@contextmanager
-def _bar(shown: bool) -> Iterator[Callable[[Progress], None]]:
-    """Show a progress bar, if it is wanted, and yield the function that updates it."""
-    if not shown:
-        yield lambda _: None
-        return
-    from rich.console import Console
-    from rich.progress import Progress as Bar
-
-    with Bar(console=Console(stderr=True)) as bar:
-        task = bar.add_task("training", total=None)
-
-        def watch(seen: Progress) -> None:
-            loss = "" if seen.loss is None else f" loss {seen.loss:.3f}"
-            dev = "" if seen.dev is None else f" dev {seen.dev:.2f}"
-            bar.update(task, completed=seen.step, total=seen.steps, description=f"training{loss}{dev}")
-
-        yield watch

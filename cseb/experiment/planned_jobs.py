@@ -17,17 +17,16 @@ if TYPE_CHECKING:
     from cseb.experiment.job import Job
 
 LONGEST_PLAN = 2**28  # bytes
-FIELDS = ("key", "method", "fraction", "seed", "device")
+FIELDS = ("key", "method", "fraction", "seed")
 
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A job as a plan, a record or a claim names it. device: cpu or cuda, "" if unknown."""
+    """A job as a plan, a record or a claim names it."""
 
     label: str
     fraction: float
     seed: int
-    device: str = ""
 
 
 def plan_text(jobs: Iterable[Job], earlier: Mapping[str, Planned] | None = None) -> str:
@@ -36,8 +35,8 @@ def plan_text(jobs: Iterable[Job], earlier: Mapping[str, Planned] | None = None)
     writer = csv.writer(out, dialect="excel-tab", lineterminator="\n")
     writer.writerow(FIELDS)
     rows = dict(earlier or {})
-    rows |= {job.key: Planned(job.label, job.fraction, job.seed, job.protocol.device) for job in jobs}
-    writer.writerows((key, job.label, job.fraction, job.seed, job.device) for key, job in rows.items())
+    rows |= {job.key: Planned(job.label, job.fraction, job.seed) for job in jobs}
+    writer.writerows((key, job.label, job.fraction, job.seed) for key, job in rows.items())
     return out.getvalue()
 
 
@@ -48,7 +47,7 @@ def read_plan(path: Path) -> dict[str, Planned]:
         if path.is_file():
             text = read_text(path, LONGEST_PLAN)
             for row in csv.DictReader(io.StringIO(text, newline=""), dialect="excel-tab"):
-                job = Planned(row["method"], float(row["fraction"]), int(row["seed"]), row.get("device") or "")
+                job = Planned(row["method"], float(row["fraction"]), int(row["seed"]))
                 if 0 <= job.fraction <= 1:
                     jobs[row["key"]] = job
     return jobs

@@ -36,7 +36,6 @@ def launch(
     *,
     models: Path | None = None,
     again: frozenset[str] = frozenset(),
-    time_limit: float | None = None,
     target: str = RUN_JOB,
 ) -> Summary:
     """Run every job and report events to `watch`; a job whose record appears meanwhile counts as done.
@@ -60,7 +59,7 @@ def launch(
 
     try:
         with handled_signals(on_signal):
-            launcher.run(JobRunner(target, store, models, again, time_limit), jobs, tell)
+            launcher.run(JobRunner(target, store, models, again), jobs, tell)
     except KeyboardInterrupt:
         return replace(summary, stopped=True)
     return summary

@@ -30,11 +30,11 @@ class Broken:
     """A job left no record.
 
     kind: a user error, a bug in cseb (detail: its traceback), exhausted memory, a CUDA error after which the process
-    can use its GPU no more, the end of its worker process, or its time limit.
+    can use its GPU no more, or the end of its worker process.
     """
 
     key: str
-    kind: Literal["user", "bug", "memory", "device", "died", "late"]
+    kind: Literal["user", "bug", "memory", "device", "died"]
     reason: str
     detail: str = ""
 

@@ -30,19 +30,12 @@ class JobRunner:
         store: The folder of records.
         models: The folder of trained encoders, if they are kept.
         again: Keys of jobs to run although they have a record.
-        time_limit: Seconds after which a launcher kills the worker of a job.
     """
 
     target: str
     store: Store
     models: Path | None = None
     again: frozenset[str] = frozenset()
-    time_limit: float | None = None
-
-    def load(self) -> None:
-        """Import what jobs need, which takes seconds once per process; errors are reported by `attempt`."""
-        with suppress(Exception):
-            pkgutil.resolve_name(self.target)
 
     def attempt(self, job: Job, watch: Callable[[Progress], None]) -> Finished | Broken:
         """Run one job, unless another launcher has done so meanwhile.

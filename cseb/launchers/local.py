@@ -6,7 +6,6 @@ worker that is killed can take nothing with it but its job. Torch is loaded in t
 
 from __future__ import annotations
 
-import math
 import multiprocessing
 import os
 import signal
@@ -31,9 +30,7 @@ from cseb.records.progress import Progress
 THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS")
 JOBS_PER_WORKER = 100  # before a worker is replaced, which frees memory that libraries never release
 PATIENCE = 3.0  # seconds a worker is given to end before it is killed
-START = 600.0  # seconds a worker is given to start and import its libraries, which no time limit of jobs counts
 WAIT = 2.0  # seconds between two attempts to claim a job that another launcher runs
-LONGEST_WAIT = 3600.0  # seconds between two checks of the clock: the system refuses to wait for a month
 # glibc raises these thresholds by itself until freed tensors are never returned to the system: a worker grew by a sixth
 # in thirty jobs. Huge pages, where Linux grants them, avoid nine tenths of the page faults.
 MALLOC = {
@@ -45,13 +42,9 @@ MALLOC = {
 
 @dataclass(frozen=True, slots=True)
 class Local:
-    """Run `workers` jobs at a time; one job on a CPU without a time limit runs in this process.
-
-    until: time of time.monotonic() at which worker processes are ended as by Ctrl-C.
-    """
+    """Run `workers` jobs at a time; one job on a CPU at a time runs in this process."""
 
     workers: int = 1
-    until: float = math.inf
 
     def run(self, runner: JobRunner, jobs: Sequence[Job], tell: Watch) -> None:
         """Try each job once."""
@@ -61,13 +54,12 @@ class Local:
                 claims.update(event)
                 tell(event)
 
-            single = self.workers == 1 and runner.time_limit is None
             # A CUDA error can make a process unusable, so GPU jobs run in worker processes, which can be replaced.
-            if single and all(job.protocol.device == "cpu" or job.protocol.processes > 1 for job in jobs):
+            if self.workers == 1 and all(job.protocol.device == "cpu" or job.protocol.processes > 1 for job in jobs):
                 _in_this_process(runner, deque(jobs), on_event, claims)
             else:
                 names = gpus() if any(job.protocol.device == "cuda" for job in jobs) else ()
-                _Pool(runner, on_event, deque(jobs), self.workers, claims, names, self.until).run()
+                _Pool(runner, on_event, deque(jobs), self.workers, claims, names).run()
 
 
 def _in_this_process(runner: JobRunner, waiting: deque[Job], tell: Watch, claims: Claims) -> None:
@@ -89,20 +81,18 @@ def _in_this_process(runner: JobRunner, waiting: deque[Job], tell: Watch, claims
 class _Worker:
     """A worker process with the parent's end of its pipe and its current job.
 
-    gpu: the GPU it uses; "" for all or none. since: start of the job by time.monotonic(), in the future while the
-    worker starts. jobs: number of jobs it has been given.
+    gpu: the GPU it uses; "" for all or none. jobs: number of jobs it has been given.
     """
 
     process: BaseProcess
     pipe: Connection
     gpu: str
     job: Job
-    since: float = 0.0
     jobs: int = 0
 
     def send(self, job: Job) -> bool:
         """Give the worker a job; return False if its process has ended."""
-        self.job, self.since, self.jobs = job, time.monotonic() + START, self.jobs + 1
+        self.job, self.jobs = job, self.jobs + 1
         try:
             self.pipe.send(job)
         except OSError:
@@ -120,7 +110,6 @@ class _Pool:
     workers: int
     claims: Claims
     gpus: Sequence[str] = ()
-    until: float = math.inf
     busy: dict[Connection, _Worker] = field(default_factory=dict)
 
     def run(self) -> None:
@@ -131,13 +120,10 @@ class _Pool:
                     pass
                 if not self.busy:
                     time.sleep(WAIT)
-                for pipe in wait(list(self.busy), self._patience()) if self.busy else ():
+                full = not self.waiting or len(self.busy) == self.workers  # else a job of another launcher may end
+                for pipe in wait(list(self.busy), None if full else WAIT) if self.busy else ():
                     assert isinstance(pipe, Connection)
                     self._receive(self.busy[pipe])
-                if time.monotonic() >= self.until:
-                    raise Stop
-                for worker in self._overdue():
-                    self._stop(worker)
         finally:
             with deferred_signals():  # a second Ctrl-C must not keep the workers from being ended
                 for worker in self.busy.values():
@@ -160,9 +146,6 @@ class _Pool:
 
     def _receive(self, worker: _Worker) -> None:
         event = _next(worker)
-        if event is None:
-            worker.since = time.monotonic()
-            return
         self.tell(event)
         if isinstance(event, Progress):
             return
@@ -178,30 +161,6 @@ class _Pool:
             self.waiting.appendleft(job)
         del self.busy[worker.pipe]
         _end(worker)
-
-    def _patience(self) -> float | None:
-        """Return the seconds until a job may exceed its time limit; None without a limit."""
-        limit = math.inf if self.runner.time_limit is None else self.runner.time_limit
-        oldest = min((worker.since for worker in self.busy.values()), default=time.monotonic())
-        end = min(oldest + limit, self.until, math.inf if self._full() else time.monotonic() + WAIT)
-        return None if end == math.inf else min(LONGEST_WAIT, max(0.0, end - time.monotonic()))
-
-    def _full(self) -> bool:
-        """Return whether no worker waits for a job that another launcher has claimed."""
-        return not self.waiting or len(self.busy) == self.workers
-
-    def _overdue(self) -> list[_Worker]:
-        limit = math.inf if self.runner.time_limit is None else self.runner.time_limit
-        return [worker for worker in self.busy.values() if time.monotonic() - worker.since >= limit]
-
-    def _stop(self, worker: _Worker) -> None:
-        """Kill the worker of a job that exceeded its time limit."""
-        worker.process.kill()
-        del self.busy[worker.pipe]
-        _end(worker)
-        self.tell(
-            Broken(worker.job.key, "late", f"exceeded the time limit of {self.runner.time_limit:g} s (--time-limit)")
-        )
 
 
 def _started(runner: JobRunner, job: Job, gpu: str) -> _Worker:
@@ -221,11 +180,11 @@ def _started(runner: JobRunner, job: Job, gpu: str) -> _Worker:
     return _Worker(process, pipe, gpu, job)
 
 
-def _next(worker: _Worker) -> Progress | Finished | Broken | None:
-    """Return the next event of a worker; None as it begins its job, Broken if its process has ended."""
+def _next(worker: _Worker) -> Progress | Finished | Broken:
+    """Return the next event of a worker; Broken if its process has ended."""
     try:
         event = worker.pipe.recv()
-        assert isinstance(event, Progress | Finished | Broken | None)
+        assert isinstance(event, Progress | Finished | Broken)
         return event
     except (EOFError, OSError):
         worker.process.join(PATIENCE)
@@ -264,8 +223,6 @@ def _work(pipe: Connection, runner: JobRunner, threads: int, gpu: str) -> None:
     try:
         while True:
             job = pipe.recv()
-            runner.load()
-            pipe.send(None)
             pipe.send(runner.attempt(job, pipe.send))
     except (EOFError, OSError):
         return

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import math
 import os
 import re
 import socket
@@ -111,7 +110,7 @@ class _Queue:
         self.ray, self.runner, self.tell, self.workers = ray, runner, tell, launcher.workers
         self.waiting, self.claims = deque(jobs), claims
         self.running: dict[Any, str] = {}  # keys of jobs by reference of their task
-        self.started: dict[str, float] = {}  # by key, when the event arrived
+        self.started: set[str] = set()  # keys
         self.resources = _resources(jobs[0], launcher.per_gpu)
         _refuse_small_nodes(ray, self.resources)
         node = ray.get_runtime_context().get_node_id()
@@ -138,7 +137,6 @@ class _Queue:
                 self._read_events()
                 for reference in ended:
                     self._end(reference, _outcome(self.ray, reference, self.running[reference]))
-                self._cancel_overdue()
         finally:
             with deferred_signals():
                 for reference in self.running:
@@ -161,7 +159,7 @@ class _Queue:
             if event.key not in keys:  # of a job that has ended
                 continue
             if isinstance(event, Started):
-                self.started[event.key] = time.monotonic()
+                self.started.add(event.key)
             self.tell(event)
 
     def _end(self, reference: Any, event: Finished | Broken) -> None:
@@ -169,14 +167,6 @@ class _Queue:
         if event.key not in self.started:
             self.tell(Started(event.key))
         self.tell(event)
-
-    def _cancel_overdue(self) -> None:
-        """Cancel the jobs that exceeded the time limit."""
-        limit = self.runner.time_limit
-        for reference, key in list(self.running.items()):
-            if limit is not None and time.monotonic() - self.started.get(key, math.inf) >= limit:
-                self.ray.cancel(reference, force=True)
-                self._end(reference, Broken(key, "late", f"exceeded the time limit of {limit:g} s (--time-limit)"))
 
 
 def _resources(job: Job, per_gpu: int) -> dict[str, float]:
@@ -216,7 +206,6 @@ class _EventBuffer:
 def _attempt(runner: JobRunner, job: Job, buffer: Any, folder: str) -> Finished | Broken:
     """Run a job in a worker of Ray. folder: working folder of the command, to which paths may be relative."""
     os.chdir(folder)
-    runner.load()  # before the clock of --time-limit starts
     buffer.add.remote(Started(job.key))
     return runner.attempt(job, buffer.add.remote)
 

@@ -62,7 +62,7 @@ class Slurm:
         """Raises: BadBenchmark for an option that cseb sets itself."""
         for name in self.options:
             if name.replace("-", "_") in RESERVED:
-                raise BadBenchmark(f"`slurm` {name}=...: set by cseb itself; other options of sbatch are allowed")
+                raise BadBenchmark(f"`launcher` slurm: {name} is set by cseb itself; leave it out")
 
     def run(self, runner: JobRunner, jobs: Sequence[Job], tell: Watch) -> None:
         """Try each job until it ends or three allocations were lost on it. Raises: BadBenchmark if sbatch refuses."""

@@ -6,16 +6,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from cseb.analysis import paired
-from cseb.analysis.comparable import tag
+from cseb.analysis.comparable import is_untrained, tag
 from cseb.analysis.item_scores import ItemScores
 from cseb.analysis.paired import Sample
 from cseb.analysis.study import Study
 from cseb.errors import BadResults, did_you_mean
 from cseb.records.record import Select
-from cseb.reports.captions import averaged, not_shown, signature
+from cseb.reports.captions import averaged, bare, not_shown, signature
 from cseb.reports.comparison import Subject, cluster_notes, effects
 from cseb.reports.document import Sheet, Value
-from cseb.reports.learning_curve import learning_curve_sheet
 from cseb.statistics.paired import MARGIN
 from cseb.text import percent, plain, quantity
 
@@ -27,8 +26,7 @@ class ComparisonQuery:
     """The comparisons that a user wants to see.
 
     baseline: a method as typed, "" for all pairs. tasks: as records name them, () for those that share the first one's
-    protocol. paired: whether scores of the same seed are subtracted. learning_curve: whether each method is compared
-    with itself on fewer sentences, too.
+    protocol. paired: whether scores of the same seed are subtracted.
     """
 
     baseline: str
@@ -36,11 +34,10 @@ class ComparisonQuery:
     tasks: Sequence[str] = ()
     margin: float = MARGIN
     paired: bool = True
-    learning_curve: bool = False
 
 
 def sheets(study: Study, query: ComparisonQuery, item_scores: ItemScores) -> list[Sheet]:
-    """Return comparisons at every size, the mean over the curve of sizes, and learning curves.
+    """Return comparisons at every size, and the mean over the curve of sizes.
 
     Raises: BadResults for a baseline that no record has, or if there is nothing to compare.
     """
@@ -60,8 +57,11 @@ def sheets(study: Study, query: ComparisonQuery, item_scores: ItemScores) -> lis
         curves = paired.curve(sizes, list(by_size.values()))
         values = {"sizes": " ".join(map(str, sizes))}
         shown += _compared(study, query, tasks, curves, scores, "over all fractions", values)
-    if query.learning_curve and (learning := learning_curve_sheet(study, by_size, tasks, query.select)):
-        shown.append(learning)
+    if not shown and is_untrained(study.records[0]):
+        raise BadResults(
+            f"no other encoder was scored on the same tasks as {study.methods[0]}; score one with "
+            f"cseb eval --tasks {','.join(map(bare, study.records[0].protocol.tasks))}"
+        )
     if not shown:
         raise BadResults("there are no two methods with scores at the same fraction and seeds; nothing can be compared")
     shown[-1] = replace(shown[-1], notes=(*shown[-1].notes, *_origin(study, query, tasks, item_scores)))

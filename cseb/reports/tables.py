@@ -15,8 +15,7 @@ from cseb.reports.captions import bare, caption, details, excluded, not_shown, s
 from cseb.reports.document import DETAIL, MARKED
 from cseb.statistics.paired import FEWEST_JUDGED
 
-TEST = "paired by seed, Holm over the column, 5 %"
-TESTS = {"seeds": f"{TEST}; new seeds", "examples": f"{TEST}; new seeds and test examples"}
+TEST = "paired by seed, Holm over the column, 5 %; new seeds"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,7 +172,7 @@ def tabulate(
 
     def shown(place: Heading) -> Cell:
         cell = _cell(study, place)
-        return cell if query.mark == "none" or place.minus else replace(cell, best=place in marks)
+        return cell if not query.mark or place.minus else replace(cell, best=place in marks)
 
     cells = [[shown(place) for place in line] for line in places]
     # Notes are about the sizes and tasks that have a cell.
@@ -215,18 +214,17 @@ def tabulate(
 
 
 def _legend(study: Study, query: StudyQuery, marks: Collection[Heading]) -> str:
-    if query.mark == "none" or len(study.methods) < 2:
+    if not query.mark or len(study.methods) < 2:
         return ""
     if len(study.methods) > MOST:
         return f"Significance: not tested, {MOST} methods are the most; choose with --methods."
     few = [len(seeds) < FEWEST_JUDGED for seeds in study.runs.values()]
-    test = TESTS[query.mark]
     if not marks and all(few):
         return f"Significance: not tested; a test takes {FEWEST_JUDGED} seeds of each method or more."
     if not marks:
         tested = f"method with {FEWEST_JUDGED} seeds or more" if any(few) else "method"
-        return f"Significance: no {tested} differs significantly from the best of its column ({test})."
-    return f"{MARKED}: not significantly different from the best mean ({test})."
+        return f"Significance: no {tested} differs significantly from the best of its column ({TEST})."
+    return f"{MARKED}: not significantly different from the best mean ({TEST})."
 
 
 def _cell(study: Study, place: Heading) -> Cell:
@@ -243,11 +241,8 @@ def _marks(study: Study, query: StudyQuery, places: Sequence[Heading]) -> set[He
     """Return the cells of the best method of a column, and of all not significantly different from it.
 
     Nothing is marked where that is every method, or if there are too many methods to compare all pairs.
-
-    Raises:
-        BadResults: if the scores per example or the task data are missing and the mark needs them.
     """
-    if query.mark == "none" or len(study.methods) > MOST:
+    if not query.mark or len(study.methods) > MOST:
         return set()
     columns: dict[tuple[int | None, tuple[str, ...], Select | None], list[Heading]] = {}
     for place in places:
@@ -257,11 +252,7 @@ def _marks(study: Study, query: StudyQuery, places: Sequence[Heading]) -> set[He
     for (size, tasks, select), column in columns.items():
         if len(column) < 2:
             continue
-        item_scores = query.item_scores if query.mark == "examples" else None
-        candidates = samples(study, size or 0, tasks, select or "last", item_scores)
-        if query.mark == "examples" and (lacking := next((s.lacking for s in candidates if s.lacking), "")):
-            raise BadResults(f"cells cannot be marked for new test examples: {lacking}; take `mark` seeds")
-        best = best_methods(candidates)
+        best = best_methods(samples(study, size or 0, tasks, select or "last"))
         if not {place.method for place in column} <= set(best):
             marks |= {place for place in column if place.method in best}
     return marks

@@ -19,7 +19,7 @@ from tests.stderr_lines import without_progress
 
 
 def call(*arguments: object) -> Result:
-    options = ["--workers", 1, "--device", "cpu"]
+    options = ["--workers", 1]
     return command_line.call("check", *arguments, *options)
 
 

@@ -13,7 +13,6 @@ from tests.command_line import call
     [
         (["run", "--methods", "", "--dry-run"], "--methods is empty; give a value, or leave it out"),
         (["run", "--methods=", "--dry-run"], "--methods is empty; give a value, or leave it out"),
-        (["run", "--slurm", "time=1", "--slurm", ""], "--slurm is empty; give a value, or leave it out"),
         (["report", "--out", ""], "--out is empty; give a value, or leave it out"),
         (["report", ""], "results is empty; give a value, or leave it out"),
         (["show", ""], "name is empty; give a value"),

@@ -95,7 +95,6 @@ def test_a_page_is_written_to_a_file(results: Path, tmp_path: Path) -> None:
         (["--checkpoint", "first"], "'last'"),
         (["--format", "word"], "'latex'"),
         (["--checkpoint", "best"], "no dev set"),
-        (["--learning-curve"], "needs two sizes and 2 seeds that a trained method has at both; found 1 size (100)"),
         (["--tasks", "toy-mixed"], "known: toy-captions"),
         (["--out", "/nowhere/page.csv"], "/nowhere/page.csv cannot be written"),
         (["--margin", "inf", "--format", "json"], "--margin is inf; a finite number is needed"),

@@ -245,7 +245,6 @@ def test_numbers_stand_beside_the_papers(tmp_path: Path) -> None:
     ("arguments", "what"),
     [
         (["--table", "words"], "'ablation'"),
-        (["--mark", "all"], "'examples'"),
         (["--against", "us"], "'published'"),
         (["--sizes", "many"], "--sizes is 'many'"),
         (["--methods", "nothing"], "no record is of the method 'nothing'"),
@@ -259,7 +258,6 @@ def test_numbers_stand_beside_the_papers(tmp_path: Path) -> None:
         (["--table", "tasks:simcse"], "only ablation:METHOD or sensitivity:PART.OPTION takes a value"),
         (["--table", "ablation"], "--table ablation:METHOD"),
         (["--table", "sensitivity"], "no option"),
-        (["--mark", "examples"], "take --mark seeds"),
         (["--out", "/nowhere/table.txt"], "/nowhere/table.txt cannot be written"),
     ],
 )

@@ -142,8 +142,6 @@ def test_a_grid_from_the_first_job_to_the_table(tmp_path: Path, grid: list[objec
     assert "missing" not in latex.stdout
     for options in (["--format", "csv"], ["--checkpoint", "both"], ["--table", "tasks", "--checkpoint", "last"]):
         assert call("report", tmp_path / "results", *options).exit_code == 0
-    marked = call("report", tmp_path / "results", "--checkpoint", "both", "--mark", "examples")
-    assert marked.exit_code == 0, marked.output
 
 
 def test_models_that_are_missing_are_made_and_no_others(tmp_path: Path, grid: list[object]) -> None:

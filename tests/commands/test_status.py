@@ -14,13 +14,11 @@ from cseb.experiment.job import Job
 from cseb.experiment.planned_jobs import plan_text, read_plan
 from cseb.launchers import launch
 from cseb.launchers.claims import folder_of
-from cseb.launchers.events import Event, Started
 from cseb.launchers.job_states import JobStates
 from cseb.launchers.local import Local
-from cseb.records.record import Protocol
 from cseb.records.store import Store
 from tests import standin_jobs
-from tests.launchers.running import files, leave_claim_of_killed_process, shown
+from tests.launchers.running import leave_claim_of_killed_process, shown
 from tests.stderr_lines import without_progress
 
 ROOT = Path(__file__).parents[2]
@@ -47,49 +45,22 @@ def test_what_broke_without_a_record_is_told_and_not_waited_for(store: Store, la
     lines = shown(store).splitlines()
     why = {"mistake": "the corpus is gone", "left": "the worker ended with exit code 3"}[label]
     assert (lines[0], lines[-1]) == ("1 of 2 done, 1 failed", f"failed: {label} 10 % seed 1: {why}")
-    folder = JobStates(store)
-    folder.update()
-    assert folder.finished()
-
-    def watch(event: Event) -> None:
-        if isinstance(event, Started):
-            seen.append(JobStates(store))
-            seen[-1].update()
-
-    seen: list[JobStates] = []
-    launch(jobs[1:], store, Local(2), watch, target=standin_jobs.TARGET)
-    assert [one.finished() for one in seen] == [False]  # it runs again
+    seen: list[str] = []
+    launch(jobs[1:], store, Local(2), lambda _: seen.append(shown(store)), target=standin_jobs.TARGET)
+    assert "1 of 2 done\n" in seen[0]  # it runs again
     store.write(standin_jobs.record(jobs[1]), {})
     assert "failed:" not in shown(store)
     launch(jobs[1:], store, Local(1), lambda event: None, target=standin_jobs.TARGET)
     assert not list(folder_of(store.folder).glob("[!.]*"))
 
 
-def test_a_job_that_was_killed_for_its_length_does_not_seem_to_run(store: Store) -> None:
-    job = standin_jobs.job("slow")
-    (store.folder / "plan-mine.tsv").write_text(plan_text([job]))
-    launch([job], store, Local(1), lambda event: None, time_limit=2.0, target=standin_jobs.TARGET)
-    assert not files(store)
-    assert shown(store).splitlines()[-1] == "failed: slow 10 % seed 0: exceeded the time limit of 2 s (--time-limit)"
-
-
-def test_times_and_memory_are_those_of_a_device(store: Store) -> None:
-    on_gpu = Protocol(tasks=("toy-mixed@1",), data="d" * 64, dev="", dev_pairs=0, threads=1, device="cuda")
-    jobs = [replace(standin_jobs.job("a", seed), protocol=on_gpu) for seed in range(2)]
-    (store.folder / "plan-mine.tsv").write_text(plan_text([*jobs, standin_jobs.job("a", 2)]))
-    store.write(standin_jobs.record(standin_jobs.job("a", 3), seconds=600.0), {})
-    states = JobStates(store)
-    states.update()
-    assert states.seconds({key: job for key, job in states.planned().items() if job.device == "cuda"}) == {
-        job.key: None for job in jobs
-    }
-    gpu = standin_jobs.record(jobs[0], seconds=5.0)
-    origin = replace(gpu.origin, device="H100")
-    store.write(gpu.model_copy(update={"origin": origin, "cost": replace(gpu.cost, peak_gpu_mb=2000.0)}), {})
-    states.update()
-    seconds = states.seconds(states.planned())
-    assert (seconds[jobs[1].key], seconds[standin_jobs.job("a", 2).key]) == (5.0, 600.0)
-    assert states.devices() == [
+def test_memory_is_that_of_a_device(store: Store) -> None:
+    store.write(standin_jobs.record(standin_jobs.job("a", 3)), {})
+    gpu = standin_jobs.record(standin_jobs.job("a", 0))
+    origin, protocol = replace(gpu.origin, device="H100"), replace(gpu.protocol, device="cuda")
+    changes = {"origin": origin, "protocol": protocol, "cost": replace(gpu.cost, peak_gpu_mb=2000.0)}
+    store.write(gpu.model_copy(update=changes), {})
+    assert JobStates.of(store).devices() == [
         "cpu (cpu): 1 record, at most 1 MB",
         "cuda (H100): 1 record, at most 1 MB, GPU 2,000 MB",
     ]
@@ -118,15 +89,14 @@ def cseb(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=60)
 
 
-def test_the_command_needs_no_torch_and_ends_when_all_is_done(store: Store) -> None:
+def test_the_command_needs_no_torch(store: Store) -> None:
     jobs: list[Job] = [standin_jobs.job("simcse", seed) for seed in range(2)]
     (store.folder / "plan-mine.tsv").write_text(plan_text(jobs))
     for one in jobs:
         store.write(standin_jobs.record(one), {})
-    for options in ([], ["--watch"]):
-        ran = cseb("status", str(store.folder), *options)
-        assert (ran.returncode, ran.stderr) == (0, "")
-        assert "2 of 2 done" in ran.stdout
+    ran = cseb("status", str(store.folder))
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert "2 of 2 done" in ran.stdout
     missing = cseb("status", str(store.folder / "nowhere"))
     assert missing.returncode == 2
     assert len(without_progress(missing.stderr)) == 1
@@ -140,8 +110,7 @@ def test_after_a_kill_the_command_says_what_has_ended(store: Store) -> None:
     leave_claim_of_killed_process(store.folder)
     said = " ".join(cseb("status", str(store.folder)).stdout.split())
     assert "stale: simcse 10 % seed 0: process" in said
-    assert "has ended; run cseb run again" in said
+    assert "has ended; repeat the run" in said
     assert "1 of 2 done" in said
-    assert "left, until" not in said  # nothing runs
     store.write(standin_jobs.record(jobs[0]), {})
     assert "stale" not in cseb("status", str(store.folder)).stdout

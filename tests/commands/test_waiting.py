@@ -13,7 +13,7 @@ from types import SimpleNamespace
 import pytest
 
 import cseb
-from cseb.commands import progress, waiting
+from cseb.commands import waiting
 from cseb.commands.progress import Board
 from cseb.commands.waiting import Work, telling
 from cseb.progress import counted, heard, tell, unheard
@@ -47,7 +47,6 @@ def test_the_time_left_follows_from_what_is_done() -> None:
     work.hear("encoding sentences", 0, 400)
     clock.now = 60.0
     work.hear("encoding sentences", 100, 400)
-    assert work.left == pytest.approx(180.0)
     assert work.line() == "encoding sentences: 100 of 400, 60 s so far, about 3 min left"
 
 
@@ -56,10 +55,10 @@ def test_nothing_is_foretold_before_something_is_done_or_where_nobody_knows_of_h
     work = Work(clock)
     assert work.line() == "starting: 0 s so far"
     work.hear("reading", 0, 10)
-    assert (work.left, work.line()) == (None, "reading: 0 of 10, 0 s so far")
+    assert work.line() == "reading: 0 of 10, 0 s so far"
     clock.now = 5.0
     work.hear("reading", 7, 0)
-    assert (work.left, work.line()) == (None, "reading: 7, 5 s so far")
+    assert work.line() == "reading: 7, 5 s so far"
 
 
 def test_tests_of_what_is_said_pass_over_lines_of_progress_alone() -> None:
@@ -71,7 +70,7 @@ def test_tests_of_what_is_said_pass_over_lines_of_progress_alone() -> None:
     work.hear("encoding sentences", 100, 40_000)
     told.append(work.line())
     board = Board(dict.fromkeys("ab", SimpleNamespace(label="cls", fraction=0.1, seed=0)), {"a"}, {"b": 60.0}, 1)
-    told.append(progress._outlook(board))
+    told.append(board.outlook())
     assert told[1:] == ["encoding sentences: 100 of 40,000, 1.5 h so far, about 598.5 h left", told[-1]]
     assert told[-1].startswith("1 of 2 done; about 60 s left, until ")
     wrong = "cseb: --seeds is 0; a number from 1 is needed"
@@ -85,12 +84,12 @@ def test_work_that_was_interrupted_goes_on_with_its_own_clock() -> None:
     clock.now = 10.0
     work.hear("loading a task", 0, 0)
     clock.now = 12.0
-    assert work.elapsed == 2.0
+    assert work.line() == "loading a task: 2 s so far"
     work.hear("checking records", 2, 4)
-    assert (work.elapsed, work.left) == (12.0, 12.0)
+    assert work.line() == "checking records: 2 of 4, 12 s so far, about 12 s left"
     clock.now = 20.0
     work.hear("checking records", 0, 9)  # another one of its kind
-    assert work.elapsed == 0.0
+    assert work.line() == "checking records: 0 of 9, 0 s so far"
 
 
 def test_without_a_terminal_a_line_is_written_from_time_to_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -109,9 +108,8 @@ def test_a_command_that_is_soon_over_shows_nothing(monkeypatch: pytest.MonkeyPat
         assert out.getvalue() == ""
 
 
-def test_on_a_terminal_a_bar_is_drawn_and_taken_away_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_on_a_terminal_a_line_is_drawn_and_taken_away_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(waiting, "FIRST", 0.0)
-    monkeypatch.setattr(waiting, "FRAME", 0.01)
     monkeypatch.setenv("COLUMNS", "120")
     out = Terminal()
     with telling(stream=out):
@@ -122,7 +120,6 @@ def test_on_a_terminal_a_bar_is_drawn_and_taken_away_again(monkeypatch: pytest.M
 
 def test_while_others_show_what_is_done_nothing_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(waiting, "FIRST", 0.0)
-    monkeypatch.setattr(waiting, "FRAME", 0.01)
     out = Terminal()
     with telling(stream=out):
         tell("planning")

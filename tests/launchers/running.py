@@ -11,11 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-
-from cseb.commands.status import picture
-from cseb.launchers.claims import claims_of, folder_of
-from cseb.launchers.job_states import JobStates
+from cseb.commands.status import status
+from cseb.launchers.claims import folder_of
 from cseb.records.store import Store
 
 ROOT = Path(__file__).parents[2]
@@ -42,10 +39,7 @@ def files(store: Store) -> list[Path]:
 
 
 def shown(store: Store) -> str:
-    console = Console(width=100, highlight=False)
-    with console.capture() as captured:
-        console.print(picture(JobStates(store), *claims_of(store.folder)))
-    return captured.get()
+    return status(store.folder)
 
 
 def leave_claim_of_killed_process(folder: Path) -> None:

@@ -7,7 +7,7 @@ from cseb.launchers.events import Broken, Started, Summary
 
 def test_events_are_counted() -> None:
     summary = Summary(3)
-    for event in (Started("a"), Broken("a", "user", "x"), Broken("b", "bug", "y"), Broken("c", "late", "z")):
+    for event in (Started("a"), Broken("a", "user", "x"), Broken("b", "bug", "y"), Broken("c", "died", "z")):
         summary = summary.after(event)
     assert (summary.done, summary.failed, summary.refused) == (0, 2, 1)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pickle
 import signal
 import subprocess
 import sys
@@ -16,18 +15,15 @@ import pytest
 
 from cseb.commands.hosts import workers_of as workers_of_grid
 from cseb.errors import BadBenchmark
-from cseb.experiment.benchmark import load, override
-from cseb.experiment.plan import plan
+from cseb.experiment.job import Job
 from cseb.launchers import launch, local
 from cseb.launchers.devices import least_used
 from cseb.launchers.events import Broken, Event, Finished, Started
-from cseb.launchers.job_runner import RUN_JOB, JobRunner
 from cseb.launchers.local import Local
 from cseb.records.progress import Progress
 from cseb.records.store import Store
 from tests import standin_jobs
 from tests.standin_jobs import jobs
-from tests.world import WORLD
 
 ROOT = Path(__file__).parents[2]
 
@@ -87,74 +83,14 @@ def test_a_dead_worker_costs_one_job(store: Store, label: str, reason: str) -> N
     assert store.keys() == {job.key for job in grid if job.label != label}
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("workers", [1, 2])
-def test_a_job_that_hangs_is_ended_and_the_others_go_on(store: Store, workers: int) -> None:
-    grid, events = jobs("a", "slow", "b", "c"), list[Event]()
-    started = time.monotonic()
-    summary = launch(grid, store, Local(workers), events.append, time_limit=5.0, target=standin_jobs.TARGET)
-    assert time.monotonic() - started < 30
-    assert (summary.done, summary.failed, summary.exit_code) == (3, 1, 1)
-    (broken,) = [event for event in events if isinstance(event, Broken)]
-    assert (broken.key, broken.kind) == (grid[1].key, "late")
-    assert broken.reason == "exceeded the time limit of 5 s (--time-limit)"
-    assert not workers_of(os.getpid())
-
-
-@pytest.mark.parametrize(("patience", "late"), [(60.0, []), (0.0, ["late"])])
-def test_the_time_limit_of_a_job_starts_when_all_is_loaded(
-    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, patience: float, late: list[str]
-) -> None:
-    (tmp_path / "loads_slowly.py").write_text("import time\ntime.sleep(2)\nfrom tests.standin_jobs import run_job\n")
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(local, "START", patience)  # a worker that never gets so far is ended too
-    events = list[Event]()
-    launch(jobs("a"), store, Local(1), events.append, time_limit=2.0, target="loads_slowly:run_job")
-    assert [event.kind for event in events if isinstance(event, Broken)] == late
-
-
-@pytest.mark.slow
-def test_a_first_job_finds_all_large_libraries_loaded(store: Store) -> None:
-    small = {
-        "methods": "simcse+recipe(batch_size=8)",
-        "fractions": "0.01",
-        "seeds": 1,
-        "steps": 2,
-        "tasks": "toy-captions",
-    }
-    (job,) = plan(override(load(WORLD), **small))
-    program = (
-        "import pickle, sys\n"
-        "task, job = pickle.load(sys.stdin.buffer)\n"
-        "task.load()\n"
-        "before = set(sys.modules)\n"
-        "print(type(task.attempt(job, lambda _: None)).__name__, len(set(sys.modules) - before))"
-    )
-    given = pickle.dumps((JobRunner(RUN_JOB, store), job))
-    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, input=given, capture_output=True, check=True)
-    event, modules = done.stdout.split()
-    assert event == b"Finished"
-    assert int(modules) < 100  # those of BERT's family; scipy.stats alone has more
-
-
-def test_a_time_limit_may_be_longer_than_the_system_can_wait(store: Store) -> None:
-    month = 600 * 3600.0
-    summary = launch(jobs("a"), store, Local(1), lambda event: None, time_limit=month, target=standin_jobs.TARGET)
-    assert summary.done == 1
-
-
-def test_workers_are_ended_when_the_time_of_all_is_up(store: Store) -> None:
-    started = time.monotonic()
-    summary = launch(jobs("slow", "slow"), store, Local(2, started + 1), lambda event: None, target=standin_jobs.TARGET)
-    assert (summary.stopped, summary.done) == (True, 0)
-    assert time.monotonic() - started < 30  # a slow job takes a minute
-    assert not workers_of(os.getpid())
+def on_gpu(grid: list[Job]) -> list[Job]:
+    """Return the jobs for a GPU, which run in a worker process."""
+    return [replace(job, protocol=replace(standin_jobs.PROTOCOL, device="cuda")) for job in grid]
 
 
 def test_each_worker_sees_one_gpu_and_several_share_it(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3, GPU-8f1a")
-    cuda = replace(standin_jobs.PROTOCOL, device="cuda")
-    grid = [replace(job, protocol=cuda) for job in jobs("device", "device", "device", "device")]
+    grid = on_gpu(jobs("device", "device", "device", "device"))
     assert workers_of_grid("auto", 1, "cuda", per_gpu=2) == 4
     launch(grid, store, Local(4), lambda event: None, target=standin_jobs.TARGET)
     assert sorted(store.read(job.key).benchmark for job in grid) == ["3", "3", "GPU-8f1a", "GPU-8f1a"]
@@ -169,17 +105,21 @@ def test_jobs_per_gpu_is_refused_where_it_would_do_nothing(text: str, device: st
 
 
 def test_a_worker_is_replaced_in_time(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
     monkeypatch.setattr(local, "JOBS_PER_WORKER", 3)
-    grid, monitored = jobs(*["pid"] * 7), Local(1)
-    summary = launch(grid, store, monitored, lambda event: None, time_limit=60, target=standin_jobs.TARGET)
+    grid = on_gpu(jobs(*["pid"] * 7))
+    summary = launch(grid, store, Local(1), lambda event: None, target=standin_jobs.TARGET)
     assert summary.done == 7
     told = [store.read(job.key).benchmark for job in grid]
     assert [told.count(one) for one in dict.fromkeys(told)] == [3, 3, 1]
 
 
-def test_a_worker_that_had_too_little_memory_is_replaced_by_a_fresh_one(store: Store) -> None:
-    grid = jobs("pid", "pid", "memory", "pid")
-    summary = launch(grid, store, Local(1), lambda event: None, time_limit=60, target=standin_jobs.TARGET)
+def test_a_worker_that_had_too_little_memory_is_replaced_by_a_fresh_one(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
+    grid = on_gpu(jobs("pid", "pid", "memory", "pid"))
+    summary = launch(grid, store, Local(1), lambda event: None, target=standin_jobs.TARGET)
     assert (summary.done, summary.failed) == (3, 1)
     first, second, last = (store.read(grid[number].key).benchmark for number in (0, 1, 3))
     assert first == second != last

@@ -78,15 +78,14 @@ def when_at_work(store: Store, waiting: list[Job], then: Callable[[], None]) -> 
 
 @pytest.mark.slow
 def test_packs_are_worked_off_and_everything_is_told(store: Store) -> None:
-    grid, events = jobs("a", "b", "nan", "mistake", "bug", "slow", "c"), list[Event]()
+    grid, events = jobs("a", "b", "nan", "mistake", "bug", "d", "c"), list[Event]()
     where = Slurm({"cpus-per-task": "2"}, pack=4)
-    summary = launch(grid, store, where, events.append, target=standin_jobs.TARGET, time_limit=10.0)
-    assert (summary.done, summary.failed, summary.refused) == (3, 3, 1)
+    summary = launch(grid, store, where, events.append, target=standin_jobs.TARGET)
+    assert (summary.done, summary.failed, summary.refused) == (4, 2, 1)
     broken = {event.key: (event.kind, event.reason) for event in events if isinstance(event, Broken)}
     assert broken == {
         grid[3].key: ("user", "the corpus is gone"),
         grid[4].key: ("bug", "ZeroDivisionError: a bug of ours"),
-        grid[5].key: ("late", "exceeded the time limit of 10 s (--time-limit)"),
     }
     for job in grid:
         kinds = [type(event) for event in events if event.key == job.key and not isinstance(event, Progress)]

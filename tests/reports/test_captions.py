@@ -95,7 +95,7 @@ def test_what_does_not_vary_has_no_spread_and_no_number_of_seeds() -> None:
 
 def test_what_was_not_tested_is_not_called_equal() -> None:
     """Of few seeds it said that no method differed significantly, or marked methods twenty points below the best."""
-    asked = StudyQuery(mark="seeds")
+    asked = StudyQuery(mark=True)
     for count in (1, 2, 4):
         held = few_shot([record(method, seed=seed) for method in ("a", "b") for seed in range(count)], query=asked)
         assert not any(found.best for row in held.rows for found in row.cells)
@@ -103,7 +103,7 @@ def test_what_was_not_tested_is_not_called_equal() -> None:
 
 
 def test_of_one_method_nothing_is_said_about_differences() -> None:
-    asked = StudyQuery(mark="seeds")
+    asked = StudyQuery(mark=True)
     for count in (2, 5):
         alone, two = (
             few_shot([record(method, seed=seed) for method in methods for seed in range(count)], query=asked)

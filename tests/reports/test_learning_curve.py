@@ -9,9 +9,8 @@ from scipy.stats import t
 from cseb.analysis.paired import Sample
 from cseb.analysis.study import gather
 from cseb.reports.document import Sheet
-from cseb.reports.learning_curve import NAME, learning_curve_alone, learning_curve_sheet, no_learning_curve
+from cseb.reports.learning_curve import learning_curve_alone, learning_curve_sheet, no_learning_curve
 from tests.factory import record
-from tests.reports.test_comparison_report import page
 from tests.worlds import study
 
 FEW, MANY, MOST = {0: 50.0, 1: 52.0, 2: 51.0}, {0: 53.0, 1: 54.0, 2: 55.0, 3: 90.0}, {1: 54.0, 2: 56.0}
@@ -51,15 +50,6 @@ def test_neighbouring_sizes_of_each_method_are_compared() -> None:
     assert "The same scores at all sizes: cls." in sheet.notes
     assert "Fewer than 2 seeds at two sizes: late." in sheet.notes
     assert curve(n100={"simcse": FEW}, n1000={"simcse": {2: 55.0, 7: 54.0}}) is None
-
-
-def test_a_learning_curve_has_items_where_a_comparison_has_them() -> None:
-    shown = page(sizes=(100, 1000, 10_000), learning_curve=True)
-    assert [one.name for one in shown].index(NAME) == len(shown) - 1
-    first = shown[-1].lines[0].values
-    assert first["seeds_and_items_low"] < first["mean"] < first["seeds_and_items_high"]
-    assert len({note for sheet in shown for note in sheet.notes}) == sum(len(sheet.notes) for sheet in shown)
-    assert [one.name for one in page(effects={"simcse": 0}, sizes=(100, 1000), learning_curve=True)] == [NAME]
 
 
 def test_alone_it_has_notes_on_clusters_and_sizes() -> None:

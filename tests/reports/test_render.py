@@ -157,7 +157,7 @@ def beside() -> str:
 TEX = {
     "few-shot": lambda: latex(few_shot(grid(), query=StudyQuery(select="both"))),
     "few-shot, wide": lambda: latex(few_shot(wide())),
-    "marked": lambda: latex(few_shot(wide(), query=StudyQuery(mark="seeds"))),
+    "marked": lambda: latex(few_shot(wide(), query=StudyQuery(mark=True))),
     "tasks": lambda: latex(per_task(wide(), query=StudyQuery(fractions=(0.01,)))),
     "ablation": lambda: latex(ablation([record(name, seed=s) for name in ("msse", "msse-dcm") for s in range(2)])),
     "sensitivity": lambda: latex(sensitivity(options())),
