@@ -48,8 +48,12 @@ def score_differences(a: Record, b: Record) -> list[tuple[str, str, str, str]]:
     for place in dict.fromkeys([*scores[0], *scores[1]]):
         first, second = (side.get(place) for side in scores)
         gap = "--" if first is None or second is None else f"{second - first:+.2f}"
-        rows.append((plain(" ".join(place)), *("--" if v is None else f"{v:.2f}" for v in (first, second)), gap))
+        rows.append((plain(" ".join(place)), _points(first), _points(second), gap))
     return rows
+
+
+def _points(value: float | None) -> str:
+    return "--" if value is None else f"{value:.2f}"
 
 
 def _part_differences(a: Record, b: Record) -> Iterator[Row]:

@@ -23,9 +23,7 @@ RECORD = re.compile(r"[0-9a-f]{4,16}|.*\.json")  # a record rather than a method
 def show(
     name: Annotated[
         str | Path,
-        argument(
-            f"A list ({', '.join(LISTS)}), a method such as simcse+ami, a part, or a record by key or file."
-        ),
+        argument(f"A list ({', '.join(LISTS)}), a method such as simcse+ami, a part, or a record by key or file."),
     ],
     other: Annotated[str | Path, argument("A second record: show what differs from the first.")] = "",
     *,
