@@ -24,7 +24,7 @@ from tests.gpu.conftest import SIMULATED
 from tests.training.small_runs import DOCUMENTS, LINES, TRAINED, Tiny, letters, method
 
 pytestmark = pytest.mark.gpu
-MOST_WAITS = 14  # of a step of any method on the simulated GPU
+MOST_WAITS = 8  # of a step of any method on the simulated GPU
 PRECISIONS = ("fp32", "tf32", "bf16", "fp16")
 SHORT = "recipe(steps=4,warmup=0,batch_size=16,learning_rate=1e-4,eval_every=4,dropout=1e-9"
 ONLY_REAL = pytest.mark.skipif(SIMULATED, reason="kernels are not simulated")

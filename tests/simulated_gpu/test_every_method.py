@@ -30,16 +30,13 @@ PRECISIONS = ("fp32", "bf16", "fp16")  # tf32 differs from fp32 in kernels, whic
 FITTED = {"bert-whitening": "+whiten(dimensions=8)", "bert-flow": "+flow(steps=4)"}
 OWN_DROPOUT = ("scd", "mocose")  # rates of their own, which the recipe's does not replace
 BUDGET = {  # waits of the host in a step; 1 for the others, transformers' check of the attention mask
-    **dict.fromkeys(("clsep-unsup", "consert", "ct", "ct-sbert", "esimcse", "mocose", "scd"), 2),
-    **dict.fromkeys(("distillcse", "pt-bert", "pt-bert-released"), 2),
-    **dict.fromkeys(("angle", "cosent", "distil-relational", "whitenedcse"), 3),
-    **dict.fromkeys(("retromae", "tsdae"), 4),
+    **dict.fromkeys(("clsep-unsup", "consert", "ct", "ct-sbert", "distillcse", "esimcse", "mocose"), 2),
+    **dict.fromkeys(("pcl", "pcl-released", "pt-bert", "pt-bert-released", "scd", "sg-opt"), 2),
+    **dict.fromkeys(("angle", "cosent", "simcse+ami", "whitenedcse"), 3),
+    **dict.fromkeys(("micse", "msse", "msse-literal", "msse-released", "retromae", "tsdae"), 4),
     **dict.fromkeys(("dclr", "declutr", "declutr-sentence", "infocse", "informin-cl-mlm", "multicsr"), 5),
-    **dict.fromkeys(("diffcse", "l2p-csr", "msse", "msse-literal", "msse-released", "sg-opt"), 6),
+    **dict.fromkeys(("diffcse", "l2p-csr"), 6),
     **dict.fromkeys(("isbert", "promptbert"), 8),
-    "simcse+ami": 9,
-    "micse": 10,
-    **dict.fromkeys(("pcl", "pcl-released"), 14),
 }
 
 # Operations that raise an error in deterministic mode, as they have no deterministic kernel for CUDA. Source: PyTorch,

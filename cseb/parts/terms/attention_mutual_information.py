@@ -57,9 +57,10 @@ def ami(left: Tensor, right: Tensor, valid: Tensor, samples: int, rng: torch.Gen
     """
     left, right, valid = left.flatten(0, 1), right.flatten(0, 1), valid.flatten(0, 1)  # (B R, M)
     counts = valid.sum(dim=-1)
-    rich = counts >= samples
-    draw = samples if bool(rich.any()) else int(counts.min())
-    kept = rich if draw == samples else torch.ones_like(rich)
+    kept = (counts >= samples).nonzero().flatten()  # numbers of slices: the only wait for a GPU
+    draw = samples
+    if not len(kept):
+        kept, draw = torch.arange(len(counts), device=counts.device), int(counts.min())
     fraction_valid = valid[kept].float().mean()
     if draw < 2:
         return left.sum() * 0, fraction_valid

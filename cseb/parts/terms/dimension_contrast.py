@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Annotated, ClassVar, Literal
 
-import torch
 import torch.nn.functional as F
 from torch import Tensor
 
@@ -15,6 +14,7 @@ from cseb.errors import BadSpec
 from cseb.methods.option_types import Between, Positive
 from cseb.parts import LossInputs, Reads, reads
 from cseb.parts.base import LossTerm
+from cseb.parts.terms.infonce import off_diagonal
 
 SMALLEST = 1e-6  # deviation of a dimension, since some never change
 
@@ -37,11 +37,6 @@ def correlations(left: Tensor, right: Tensor, centre: bool, deviation: str = "po
     left = left / (left.norm(dim=0) / size).clamp(min=SMALLEST) / size
     right = right / (right.norm(dim=0) / size).clamp(min=SMALLEST) / size
     return left.T @ right
-
-
-def off_diagonal(matrix: Tensor) -> Tensor:
-    """Return all entries of (D, D) but the diagonal: (D^2 - D,)."""
-    return matrix[~torch.eye(len(matrix), dtype=torch.bool, device=matrix.device)]
 
 
 def dcm_balanced(matrix: Tensor) -> Tensor:

@@ -15,7 +15,7 @@ from cseb.errors import BadSpec, between
 from cseb.methods.option_types import AtLeast, Between, Positive, Rate
 from cseb.parts import ALL, LossInputs, Reads, reads
 from cseb.parts.base import TeacherTerm
-from cseb.parts.terms.infonce import cosines, diagonal
+from cseb.parts.terms.infonce import cosines, off_diagonal
 
 CorpusSize = Annotated[int, AtLeast(2)]
 
@@ -176,7 +176,7 @@ class Regress(TeacherTerm):
 def relation_gap(student: Tensor, teacher: Tensor) -> Tensor:
     """Return the mean squared difference of cosines of all pairs of different rows. (B, D) and (B, E); B >= 2."""
     gaps = (cosines(student, student) - cosines(teacher, teacher)).square()
-    return gaps[~diagonal(gaps)].mean()
+    return off_diagonal(gaps).mean()
 
 
 class Relational(TeacherTerm):

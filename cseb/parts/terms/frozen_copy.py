@@ -16,6 +16,7 @@ from cseb.methods.option_types import Positive
 from cseb.parts import LossInputs, Reads, reads
 from cseb.parts.base import LossTerm
 from cseb.parts.poolers import masked_mean
+from cseb.parts.terms.infonce import off_diagonal
 
 
 @in_full
@@ -29,9 +30,8 @@ def multi_layer_nce(anchors: Tensor, layers: Tensor, temperature: float) -> Tens
     if batch == 1:
         return anchors.sum() * 0
     cosine = torch.einsum("ip,jkp->ijk", F.normalize(anchors, dim=-1), F.normalize(layers, dim=-1)) / temperature
-    same = torch.eye(batch, dtype=torch.bool, device=anchors.device)
-    positive = cosine[same]  # (B, K)
-    negative = cosine[~same].view(batch, -1).logsumexp(dim=1, keepdim=True)  # (B, 1)
+    positive = cosine.diagonal().T  # (B, K)
+    negative = off_diagonal(cosine).flatten(1).logsumexp(dim=1, keepdim=True)  # (B, 1)
     return (torch.logaddexp(positive, negative) - positive).mean()
 
 

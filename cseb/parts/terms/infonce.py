@@ -26,6 +26,12 @@ def diagonal(matrix: Tensor) -> Tensor:
     return torch.eye(*matrix.shape, dtype=torch.bool, device=matrix.device)
 
 
+def off_diagonal(matrix: Tensor) -> Tensor:
+    """Return (B, B, ...) without its diagonal: (B, B - 1, ...). Unlike a boolean index, it needs no wait for a GPU."""
+    size, rest = len(matrix), matrix.shape[2:]
+    return matrix.flatten(0, 1)[1:].view(size - 1, size + 1, *rest)[:, :-1].reshape(size, size - 1, *rest)
+
+
 def match_loss(logits: Tensor) -> Tensor:
     """Return the cross-entropy of column i in row i of logits (B, N), N >= B, averaged over rows, in nats."""
     return F.cross_entropy(logits, torch.arange(len(logits), device=logits.device))

@@ -11,7 +11,7 @@ from torch import Tensor
 from cseb.methods.option_types import Positive
 from cseb.parts import ALL, LossInputs, Reads, reads
 from cseb.parts.base import LossTerm
-from cseb.parts.terms.infonce import cosines, diagonal
+from cseb.parts.terms.infonce import cosines, off_diagonal
 
 
 def group_logits(anchors: Tensor, others: Tensor, positives: Tensor, temperature: float) -> Tensor:
@@ -21,9 +21,7 @@ def group_logits(anchors: Tensor, others: Tensor, positives: Tensor, temperature
     Source: Wu et al. 2022 (PCL); authors' code.
     """
     own = F.cosine_similarity(anchors, positives, dim=-1).T  # (B, A)
-    other = cosines(anchors, others)
-    other = other[~diagonal(other)].view(len(other), -1)  # (B, B - 1)
-    return torch.cat([own, other], dim=1) / temperature
+    return torch.cat([own, off_diagonal(cosines(anchors, others))], dim=1) / temperature
 
 
 def group_softmax_bce(logits: Tensor, positives: int) -> Tensor:

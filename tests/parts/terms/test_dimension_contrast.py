@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from cseb.parts.terms.dimension_contrast import DCM, CrossCorrelation, MeanCos, correlations, off_diagonal
+from cseb.parts.terms.dimension_contrast import DCM, CrossCorrelation, MeanCos, correlations
 from tests.parts.terms.two_views import cosine, random, step
 
 H = torch.tensor([[1.0, 2.0, 0.0], [3.0, 1.0, 1.0], [2.0, 4.0, 5.0], [4.0, 3.0, 2.0]], dtype=torch.float64)
@@ -97,10 +97,6 @@ def test_dead_dimensions_and_single_sentences_are_finite() -> None:
     for deviation in ("population", "unbiased"):
         assert torch.isfinite(dcm("balanced", deviation=deviation)(step(H[:1], PLUS[:1])))
         assert torch.isfinite(dcm("balanced", deviation=deviation)(step(torch.ones_like(H), PLUS)))
-
-
-def test_off_diagonal_leaves_the_diagonal_out() -> None:
-    assert off_diagonal(torch.arange(9.0).reshape(3, 3)).tolist() == [1, 2, 3, 5, 6, 7]
 
 
 def test_self_contrast_is_the_mean_cosine_over_the_temperature() -> None:

@@ -16,6 +16,7 @@ from cseb.parts.terms.infonce import (
     info_nce,
     info_nce_literal,
     info_nce_zeroed,
+    off_diagonal,
     squared_distance,
 )
 from tests.parts.terms.two_views import random, step
@@ -186,3 +187,12 @@ def test_order_lengths_and_limits() -> None:
     equal = a[:1].expand(5, 5)
     assert hard_term()(step(equal, equal, equal)).item() == pytest.approx(math.log(10))
     assert hard_term()(step(a[:1], a[:1], a[:1])).item() == pytest.approx(math.log(2))
+
+
+@pytest.mark.parametrize("size", [1, 2, 5])
+@pytest.mark.parametrize("rest", [(), (3,)])
+def test_off_diagonal_leaves_the_diagonal_out(size: int, rest: tuple[int, ...]) -> None:
+    matrix = torch.randn(size, size, *rest)
+    rows = [[matrix[i, j] for j in range(size) if i != j] for i in range(size)]
+    expected = torch.stack([each for row in rows for each in row]) if size > 1 else matrix[:, :0]
+    assert torch.equal(off_diagonal(matrix), expected.reshape(size, size - 1, *rest))
