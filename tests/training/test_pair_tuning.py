@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -62,17 +63,19 @@ def test_the_vectors_are_those_of_sentence_transformers(encoder: Encoder, tiny: 
     np.testing.assert_allclose(ours, theirs, atol=1e-4)
 
 
-def test_each_example_has_as_many_pairs_of_its_class_as_of_others() -> None:
+def test_half_of_the_pairs_are_of_one_class_and_none_is_repeated_before_all_are_drawn() -> None:
     labels = np.array([0, 0, 0, 1, 1, 2])
-    made = class_pairs(SENTENCES[:6], labels, seed=0)
-    assert len(made.same) == 6 * 2 * ITERATIONS
-    assert np.array_equal(made.same, labels[made.left] == labels[made.right])
-    for row in range(6):
-        assert made.same[made.left == row].sum() == ITERATIONS
-    selves = made.left == made.right
-    assert set(made.left[selves]) == {5}, "only an example without another of its class is paired with itself"
+    drawn = class_pairs(SENTENCES[:6], labels, seed=0)
+    assert len(drawn.same) == 6 * 2 * ITERATIONS
+    assert np.array_equal(drawn.same, labels[drawn.left] == labels[drawn.right])
+    assert drawn.same.mean() == 0.5
+    counts = Counter(zip(drawn.left.tolist(), drawn.right.tolist(), strict=True))
+    for same, pairs_of_kind in ((True, 6 + 3 + 1), (False, 3 * 2 + 3 * 1 + 2 * 1)):
+        times = [count for (left, right), count in counts.items() if (labels[left] == labels[right]) == same]
+        assert len(times) == pairs_of_kind
+        assert max(times) - min(times) <= 1
     cut = class_pairs(SENTENCES[:6], labels, seed=0, most=32)
-    assert np.array_equal(cut.left, made.left[:32])
+    assert np.array_equal(cut.left, drawn.left[:32])
 
 
 def test_the_task_has_the_draws_of_shots_and_repeats_its_numbers(encoder: Encoder) -> None:
