@@ -81,7 +81,7 @@ def save_tokenizer(folder: Path) -> int:
 
     letters = [chr(code) for code in range(ord("a"), ord("z") + 1)]
     special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-    pieces = [*special, '"', ".", *WORDS, *letters, *(f"##{one}" for one in letters)]
+    pieces = [*special, '"', ".", *WORDS, *letters, *(f"##{each}" for each in letters)]
     vocabulary = {piece: number for number, piece in enumerate(dict.fromkeys(pieces))}
     tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)

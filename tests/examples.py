@@ -106,23 +106,23 @@ class Desk:
 
     def _doctest(self, block: Block) -> None:
         test = doctest.DocTestParser().get_doctest(block.text, self.names, block.page.name, str(block.page), 0)
-        found: list[tuple[doctest.Example, str]] = []
+        results: list[tuple[doctest.Example, str]] = []
 
         class Runner(doctest.DocTestRunner):
             """Keeps what is printed in place of what a page shows."""
 
             def report_failure(self, out: object, test: object, example: doctest.Example, got: str) -> None:
-                found.append((example, got))
+                results.append((example, got))
 
             def report_unexpected_exception(
                 self, out: object, test: object, example: doctest.Example, info: Any
             ) -> None:
-                found.append((example, f"{info[0].__name__}: {info[1]}\n"))
+                results.append((example, f"{info[0].__name__}: {info[1]}\n"))
 
         with chdir(self.folder):
             Runner(optionflags=doctest.ELLIPSIS).run(test, out=lambda _: None, clear_globs=False)
         self.names = test.globs
-        for example, got in found:
+        for example, got in results:
             line = block.line + example.lineno + len(example.source.splitlines())
             shown = Command(example.source.strip(), block.page, line, tuple(example.want.splitlines()))
             self.differs.append((shown, got.splitlines()))
@@ -142,22 +142,22 @@ class Desk:
         if words[:2] == ["cseb", "run"] and not command.printed and "--dry-run" not in words:
             words.append("--dry-run")
         mistake = bool(command.printed) and command.printed[0].startswith("cseb: ")
-        code, said, complained = self._called(words)
-        assert code == (2 if mistake else 0), f"{command}\n{said}{complained}"
+        code, result, complained = self._called(words)
+        assert code == (2 if mistake else 0), f"{command}\n{result}{complained}"
         if not mistake and words[0] == "cseb":
-            assert said.strip(), f"{command} prints nothing"
+            assert result.strip(), f"{command} prints nothing"
             assert not re.search("Warning|Traceback", complained), f"{command}\n{complained}"
-        actual = trimmed([line.rstrip() for line in (complained + said).splitlines()])  # what is said first
+        actual = trimmed([line.rstrip() for line in (complained + result).splitlines()])  # what is said first
         if command.printed and not agrees(command.printed, actual):
             self.differs.append((command, actual))
 
     def _called(self, words: list[str]) -> tuple[int, str, str]:
         if words[0] == "cseb" and self.quick:
             with chdir(self.folder):
-                found = call(*words[1:])
-            if found.exception is not None and not isinstance(found.exception, SystemExit):
-                raise found.exception
-            return found.exit_code, found.stdout, found.stderr
+                result = call(*words[1:])
+            if result.exception is not None and not isinstance(result.exception, SystemExit):
+                raise result.exception
+            return result.exit_code, result.stdout, result.stderr
         if words[0] in ("cseb", "pytest"):
             ran = forked(words, self.folder, [self.folder])
             return ran.returncode, ran.stdout, ran.stderr

@@ -31,10 +31,10 @@ def start(said: Path, work: Callable[..., None], *given: object, **environment: 
 
 def forked(words: Sequence[str], folder: Path, path: Sequence[Path] = ()) -> CompletedProcess[str]:
     """`cseb` or `pytest` with its arguments, in a folder, with more places to import from, perhaps another cseb."""
-    with TemporaryDirectory() as said:
-        process = start(Path(said), _command, words, folder, path, COLUMNS="80")
+    with TemporaryDirectory() as text:
+        process = start(Path(text), _command, words, folder, path, COLUMNS="80")
         process.join()
-        out, err = (Path(said, name).read_text(encoding="utf-8") for name in ("stdout", "stderr"))
+        out, err = (Path(text, name).read_text(encoding="utf-8") for name in ("stdout", "stderr"))
     return CompletedProcess(words, process.exitcode or 0, out, err)
 
 
@@ -50,7 +50,7 @@ def _command(words: Sequence[str], folder: Path, path: Sequence[Path]) -> None:
     sys.path[:0] = map(str, path)
     sys.dont_write_bytecode = True  # a file that is changed within a second would be read as it was
     if any(Path(place, "cseb").is_dir() for place in path):
-        for name in [one for one in sys.modules if one.partition(".")[0] == "cseb"]:
+        for name in [each for each in sys.modules if each.partition(".")[0] == "cseb"]:
             del sys.modules[name]
     if words[0] == "pytest":
         sys.exit(pytest.main(["-p", "no:cacheprovider", *words[1:]]))

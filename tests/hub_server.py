@@ -54,7 +54,7 @@ class Hub:
         if name not in self.private:
             return 404, {"error": "Repository not found"}
         if "/preupload/" in path:
-            return 200, {"files": [_mode(one["path"]) for one in json.loads(body)["files"]]}
+            return 200, {"files": [_mode(each["path"]) for each in json.loads(body)["files"]]}
         if "/commit/" in path:
             return self._commit(name, body)
         return 200, {"id": name, "sha": COMMIT, "private": self.private[name], "siblings": []}
@@ -74,14 +74,14 @@ class Hub:
         return {**one, "actions": {"upload": {"href": f"{self.address}/storage/{one['oid']}"}}}
 
     def _commit(self, name: str, body: bytes) -> tuple[int, Any]:
-        held = self.files.setdefault(name, {})
+        stored = self.files.setdefault(name, {})
         for line in map(json.loads, body.splitlines()):
             value = line["value"]
             if line["key"] == "file":
-                held[value["path"]] = base64.b64decode(value["content"])
+                stored[value["path"]] = base64.b64decode(value["content"])
             elif line["key"] == "lfsFile":
-                held[value["path"]] = found = self.stored[value["oid"]]
-                assert (hashlib.sha256(found).hexdigest(), len(found)) == (value["oid"], value["size"])
+                stored[value["path"]] = result = self.stored[value["oid"]]
+                assert (hashlib.sha256(result).hexdigest(), len(result)) == (value["oid"], value["size"])
         url = f"{self.address}/{name}/commit/{COMMIT}"
         return 200, {"commitUrl": url, "commitOid": COMMIT, "success": True}
 
@@ -101,13 +101,13 @@ def serving(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
         def answer(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length") or 0)) or b"".join(self.chunks())
             path = self.path.partition("?")[0]
-            status, found = hub.answer(self.command, path, self.headers.get("Authorization", ""), body)
-            said = json.dumps(found).encode()
+            status, result = hub.answer(self.command, path, self.headers.get("Authorization", ""), body)
+            text = json.dumps(result).encode()
             self.send_response(status)
             self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(said)))
+            self.send_header("Content-Length", str(len(text)))
             self.end_headers()
-            self.wfile.write(said)
+            self.wfile.write(text)
 
         def chunks(self) -> Iterator[bytes]:
             """A body whose length nobody has said beforehand."""

@@ -17,7 +17,7 @@ class NoCircles(Contract):
         """Kept where the files can be put in an order in which each comes after all that it imports."""
         root = self.session_options["root_packages"][0]
         files = {name: graph.find_modules_directly_imported_by(name) for name in graph.modules if _within(name, root)}
-        ours = {name: {one for one in imported if one in files} for name, imported in files.items()}
+        ours = {name: {each for each in imported if each in files} for name, imported in files.items()}
         try:
             TopologicalSorter(ours).prepare()
         except CycleError as error:

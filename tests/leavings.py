@@ -19,7 +19,7 @@ State = Mapping[Path, tuple[int, int]]  # time and size of each file
 
 def standing(*folders: Path) -> State:
     """Every file in these folders, but for what tools keep there."""
-    return {path: (found.st_mtime_ns, found.st_size) for folder in folders for path, found in _files(folder)}
+    return {path: (each.st_mtime_ns, each.st_size) for folder in folders for path, each in _files(folder)}
 
 
 def left(before: State, after: State, root: Path = ROOT) -> list[str]:
@@ -32,12 +32,12 @@ def left(before: State, after: State, root: Path = ROOT) -> list[str]:
 
 
 def _files(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
-    for here, folders, names in os.walk(folder):
+    for each, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if name not in SKIPPED and not name.endswith(".egg-info")]
         for name in names:
             if name.startswith(".coverage"):
                 continue
-            path = Path(here, name)
+            path = Path(each, name)
             try:
                 yield path, path.lstat()
             except FileNotFoundError:  # gone meanwhile

@@ -41,8 +41,8 @@ class Block:
     @cached_property
     def file(self) -> str:
         """The file that this block is, or ""."""
-        found = _NAMED.fullmatch(self.lines[0]) if self.lines else None
-        return self.named or (found["file"] if found else "")
+        result = _NAMED.fullmatch(self.lines[0]) if self.lines else None
+        return self.named or (result["file"] if result else "")
 
     @cached_property
     def text(self) -> str:
@@ -70,17 +70,17 @@ class Command:
 
 def blocks(page: Path) -> list[Block]:
     """Every fenced block of a page, in order."""
-    found, held, start, opened = [], [], 0, None
+    result, lines, start, opened = [], [], 0, None
     for number, line in enumerate(page.read_text(encoding="utf-8").splitlines()):
         if opened is None:
             if opened := _FENCE.fullmatch(line.strip()):
-                start, held = number + 1, []
+                start, lines = number + 1, []
         elif line.strip() == opened["marks"]:
-            found.append(Block(page, start, opened["language"], tuple(held), opened["file"]))
+            result.append(Block(page, start, opened["language"], tuple(lines), opened["file"]))
             opened = None
         else:
-            held.append(line)
-    return found
+            lines.append(line)
+    return result
 
 
 def commands(block: Block) -> Iterator[Command]:
@@ -157,7 +157,7 @@ def _pieces(printed: tuple[str, ...]) -> list[list[str]]:
 
 def renew(differs: list[tuple[Command, list[str]]]) -> None:
     """Write into a page what its commands print now."""
-    for command, actual in sorted(differs, key=lambda one: -one[0].line):
+    for command, actual in sorted(differs, key=lambda each: -each[0].line):
         lines = command.page.read_text(encoding="utf-8").splitlines()
         lines[command.line : command.line + len(command.printed)] = renewed(command.printed, actual)
         command.page.write_text("\n".join(lines) + "\n", encoding="utf-8")

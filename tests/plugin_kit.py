@@ -96,16 +96,16 @@ class Kit:
 
     def said(self, *arguments: object) -> str:
         """The one line of what a user can mend."""
-        found = self.call(*arguments)
-        assert found.returncode == 2, found.stdout + found.stderr
-        assert len(without_progress(found.stderr)) == 1, found.stderr
-        return found.stderr
+        result = self.call(*arguments)
+        assert result.returncode == 2, result.stdout + result.stderr
+        assert len(without_progress(result.stderr)) == 1, result.stderr
+        return result.stderr
 
     def state(self, results: Path) -> tuple[str, str]:
         """Key and record of the only job."""
-        found = self.call("run", *RUN, *SMALL, "--results", results, "--dry-run")
-        assert found.returncode == 0, found.stderr
-        cells = found.stdout.splitlines()[1].split()
+        result = self.call("run", *RUN, *SMALL, "--results", results, "--dry-run")
+        assert result.returncode == 0, result.stderr
+        cells = result.stdout.splitlines()[1].split()
         return cells[0], "done" if "done" in cells else "none"
 
 

@@ -105,10 +105,10 @@ def _path() -> str:
 
 
 def _ports() -> list[int]:
-    with socket.socket() as one, socket.socket() as other:
-        one.bind(("127.0.0.1", 0))
+    with socket.socket() as first, socket.socket() as other:
+        first.bind(("127.0.0.1", 0))
         other.bind(("127.0.0.1", 0))
-        return [each.getsockname()[1] for each in (one, other)]
+        return [each.getsockname()[1] for each in (first, other)]
 
 
 def _until(ready: object, folder: Path) -> None:

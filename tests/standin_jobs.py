@@ -104,9 +104,9 @@ def run_job(job: Job, store: Store, watch: Callable[[Progress], None], models: P
                 time.sleep(0.05)
         case "killed-once" if begun == 1:
             os.kill(os.getpid(), signal.SIGKILL)
-    told = {"device": os.environ.get("CUDA_VISIBLE_DEVICES", ""), "pid": str(os.getpid())}
-    if job.label in told:
-        store.write(record(job).model_copy(update={"benchmark": told[job.label]}), {})
+    contents = {"device": os.environ.get("CUDA_VISIBLE_DEVICES", ""), "pid": str(os.getpid())}
+    if job.label in contents:
+        store.write(record(job).model_copy(update={"benchmark": contents[job.label]}), {})
         return store.read(job.key)
     made = record(job, failed="the loss is nan" if job.label == "nan" else "")
     store.write(made, {})

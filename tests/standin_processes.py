@@ -19,14 +19,14 @@ from cseb.training.build import Built, build
 from cseb.training.loop import train
 from cseb.training.objective import Objective
 
-SENTENCES = [f"the {one} dog {two} a ball in the {three}" for one in ("old", "red", "big", "sad")
+SENTENCES = [f"the {each} dog {two} a ball in the {three}" for each in ("old", "red", "big", "sad")
              for two in ("chased", "saw", "had") for three in ("park", "house", "sun")]  # fmt: skip
 
 
 def letters(texts: Sequence[str]) -> np.ndarray:
     """A teacher from outside: sums of random vectors of letters, (N, 16)."""
     table = np.random.default_rng(0).standard_normal((128, 16)).astype(np.float32) / 8
-    return np.stack([table[[ord(one) for one in text]].sum(axis=0) for text in texts])
+    return np.stack([table[[ord(each) for each in text]].sum(axis=0) for text in texts])
 
 
 def still(built: Built) -> Built:
@@ -36,7 +36,7 @@ def still(built: Built) -> Built:
             module.p = 0.0
     if built.outside is not None:  # its vectors, which are kept in float32, count as float64 too
         kept = built.outside.targets
-        built.outside.targets = lambda *asked: [one.double() for one in kept(*asked)]  # type: ignore[method-assign]
+        built.outside.targets = lambda *asked: [each.double() for each in kept(*asked)]  # type: ignore[method-assign]
     return replace(built, first_stage=tuple(partial(still_stage, make) for make in built.first_stage), teacher=letters)
 
 
@@ -50,10 +50,10 @@ def still_stage(make: Callable[[], Built]) -> Built:
 
 def gradients(built: Built, sentences: list[str]) -> dict[str, torch.Tensor]:
     """The loss and its gradients over one batch in float64, with keys of an earlier batch in the queue."""
-    here = distributed_context()
+    ours = distributed_context()
     accelerator = Accelerator(cpu=True, kwargs_handlers=[DistributedDataParallelKwargs(find_unused_parameters=True)])
     feed = Feed(built.views, built.encoder, built.recipe, sentences, 0, accelerator.device)
-    objective = Objective(built, here).train().double()
+    objective = Objective(built, ours).train().double()
     model = accelerator.prepare(objective)
     generators = TermGenerators(7, accelerator.device)
     torch.manual_seed(11)
@@ -63,7 +63,7 @@ def gradients(built: Built, sentences: list[str]) -> dict[str, torch.Tensor]:
         built.memory.start(built.encoder, feed.sentences)
         built.memory.copy.double()  # type: ignore[attr-defined]
         ids, mask, _, anchor = (field[: len(first.rows)] for field in first.fields)
-        built.memory.remember(built.encoder, ids, mask, anchor, first.sids, here)
+        built.memory.remember(built.encoder, ids, mask, anchor, first.sids, ours)
         queue = built.memory.negatives(second.sids)
     teachers = [[torch.sin(torch.arange(len(sentences) * 16.0)).view(-1, 16).double()] * 2]
     teachers *= len(built.first_stage) + (built.outside is not None)
@@ -72,8 +72,8 @@ def gradients(built: Built, sentences: list[str]) -> dict[str, torch.Tensor]:
             weighted.term.precompute_targets(teachers)
     loss = model(second, queue, generators, [[view[second.rows] for view in views] for views in teachers])
     accelerator.backward(loss)
-    found = {name: weight.grad for name, weight in objective.named_parameters() if weight.grad is not None}
-    return {"loss": loss.detach(), **found}
+    results = {name: weight.grad for name, weight in objective.named_parameters() if weight.grad is not None}
+    return {"loss": loss.detach(), **results}
 
 
 def gradients_and_losses(folder: Path, out: Path, texts: list[str]) -> None:
@@ -83,15 +83,17 @@ def gradients_and_losses(folder: Path, out: Path, texts: list[str]) -> None:
     for number, text in enumerate(texts):
         method = parse_method(text).at(1.0)
         paired = method.views.name in ("triples", "pairs", "rated_pairs")
-        third = [str(len(one) % 5) for one in SENTENCES] if method.views.name == "rated_pairs" else SENTENCES[2:]
+        third = (
+            [str(len(sentence) % 5) for sentence in SENTENCES] if method.views.name == "rated_pairs" else SENTENCES[2:]
+        )
         lines = [f"{a}\t{b}\t{c}" for a, b, c in zip(SENTENCES, SENTENCES[1:], third, strict=False)]
         sentences = lines if paired else SENTENCES
-        held = gradients(still(build(method, folder, 0)), sentences)
+        stored = gradients(still(build(method, folder, 0)), sentences)
         once = still(build(method, folder, 0))
         once = replace(once, recipe=replace(once.recipe, steps=3))
         curve = train(once, sentences, 0, "cpu", None, lambda look: None).curve
         if distributed_context().main:
-            torch.save({**held, "curve": torch.tensor([loss for _, loss, _ in curve])}, out / f"{number}.pt")
+            torch.save({**stored, "curve": torch.tensor([loss for _, loss, _ in curve])}, out / f"{number}.pt")
 
 
 def embeddings(folder: Path, out: Path, _: list[str]) -> None:

@@ -16,10 +16,10 @@ HEAVY = ("torch", "transformers", "accelerate", "datasets", "pandas", "scipy")
 
 def test_imports_follow_the_layers() -> None:
     lint = [sys.executable, "-c", "from importlinter.cli import lint_imports_command as run; run()", "--no-cache"]
-    found = subprocess.run(
+    result = subprocess.run(
         lint, cwd=ROOT, capture_output=True, text=True, check=False, env={**os.environ, "PYTHONPATH": str(ROOT)}
     )
-    assert found.returncode == 0, found.stdout + found.stderr
+    assert result.returncode == 0, result.stdout + result.stderr
 
 
 @pytest.mark.parametrize(
@@ -44,10 +44,10 @@ def test_quick_commands_load_nothing_heavy(arguments: list[str]) -> None:
         "except SystemExit as exit:\n    assert not exit.code\n"
         "sys.stderr.write(json.dumps(sorted(sys.modules)))"
     )
-    found = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", script, *arguments], cwd=ROOT, capture_output=True, text=True, check=True
     )
-    loaded = set(json.loads(found.stderr))
+    loaded = set(json.loads(result.stderr))
     assert not loaded & set(HEAVY)
     # The schemas would bring pydantic. Typer brings it too, to read arguments, so it cannot be asked for itself.
     assert not loaded & {"cseb.experiment.benchmark", "cseb.experiment.plan", "cseb.records.record", "numpy"}
@@ -64,5 +64,5 @@ def test_no_plug_in_can_slow_the_start(tmp_path: Path) -> None:
     (info / "entry_points.txt").write_text("[cseb.term]\nslow = slow_plugin:Term\n")
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join((str(tmp_path), str(ROOT)))}
     command = [sys.executable, "-m", "cseb", "show", "parts"]
-    found = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
-    assert "slow " in found.stdout
+    text = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    assert "slow " in text.stdout

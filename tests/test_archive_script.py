@@ -19,8 +19,8 @@ LAST = {"sts12@1/last": np.zeros(3, dtype=np.float32)}
 def folder(path: Path, *records: object, items: object = BOTH) -> Path:
     store = Store(path)
     store.prepare()
-    for one in records:
-        store.write(one, items)  # type: ignore[arg-type]
+    for run in records:
+        store.write(run, items)  # type: ignore[arg-type]
     return path
 
 
@@ -37,12 +37,12 @@ def size(out: Path, number: str = "") -> int:
 
 
 def test_what_is_archived_stays_and_new_records_go_into_the_next_archive(tmp_path: Path) -> None:
-    one, two = (folder(tmp_path / name, record(name), record("msse")) for name in ("simcse", "micse"))
+    entry, two = (folder(tmp_path / name, record(name), record("msse")) for name in ("simcse", "micse"))
     three, out = folder(tmp_path / "tsdae", record("tsdae")), tmp_path / "out"
-    assert archive([one], out) == Packed(2, 2, size(out), out / "records.zip.xz", 0)
+    assert archive([entry], out) == Packed(2, 2, size(out), out / "records.zip.xz", 0)
     first = (out / "records.zip.xz").read_bytes()
     assert archive([two], out) == Packed(1, 1, size(out, "-2"), out / "records-2.zip.xz", 2)
-    assert archive([one, two, three], out).path == out / "records-3.zip.xz"
+    assert archive([entry, two, three], out).path == out / "records-3.zip.xz"
     assert (out / "records.zip.xz").read_bytes() == first
     assert names(out) == sorted(f"{kind}{n}.zip{end}" for kind, end in PAIR for n in ("", "-2", "-3"))
     assert sorted(each.method for each in Store(out).load()[0]) == ["micse", "msse", "simcse", "tsdae"]
@@ -53,8 +53,8 @@ def test_a_record_with_one_checkpoint_keeps_its_items(tmp_path: Path) -> None:
     folder(made, record("simcse"))
     archive([made], tmp_path / "out", items=["cls", "simcse"], checkpoint="best")
     store = Store(tmp_path / "out")
-    held = {one.method: set(store.read_items(one.key)) for one in store.load()[0]}
-    assert held == {"cls": {"sts12@1/last"}, "simcse": {"sts12@1/best"}}
+    contents = {record.method: set(store.read_items(record.key)) for record in store.load()[0]}
+    assert contents == {"cls": {"sts12@1/last"}, "simcse": {"sts12@1/best"}}
 
 
 def test_what_cannot_be_packed_leaves_nothing_behind(tmp_path: Path) -> None:
@@ -104,7 +104,7 @@ def test_another_record_under_an_archived_key_is_refused(tmp_path: Path) -> None
     archive(made, out)
     other = folder(tmp_path / "other", record("simcse", values=(1.0, 2.0, 3.0)), record("micse"))
     before = {path: path.read_bytes() for path in out.iterdir()}
-    with pytest.raises(BadResults) as found:
+    with pytest.raises(BadResults) as error:
         archive(other, out)
-    assert f"{other} and {out}/records.zip.xz have two records {record('simcse').key}; " in str(found.value)
+    assert f"{other} and {out}/records.zip.xz have two records {record('simcse').key}; " in str(error.value)
     assert {path: path.read_bytes() for path in out.iterdir()} == before

@@ -35,6 +35,6 @@ def test_missing_files_are_one_line(
     )
     with pytest.raises(SystemExit, match="2"):
         domains.main()
-    said = capsys.readouterr().err
-    assert said.startswith("domains: ")
-    assert said.count("\n") == 1
+    text = capsys.readouterr().err
+    assert text.startswith("domains: ")
+    assert text.count("\n") == 1

@@ -81,8 +81,8 @@ def test_examples_run_as_printed(page: Path, desk_of: Callable[[Path], Desk]) ->
     if os.environ.get("RENEW"):
         renew(desk.differs)
         return
-    told = [f"{command} prints\n" + "\n".join(actual) for command, actual in desk.differs]
-    assert not told, "\n\n".join([*told, "RENEW=1 writes this into the page"])
+    values = [f"{command} prints\n" + "\n".join(actual) for command, actual in desk.differs]
+    assert not values, "\n\n".join([*values, "RENEW=1 writes this into the page"])
 
 
 OWNERS = ("cseb run --methods simcse,micse,msse --fractions 0.001,0.01 --seeds 5", "cseb report --format latex")
@@ -100,14 +100,14 @@ def test_the_owners_commands_run_in_a_process_of_their_own(command: str, place: 
 
 
 def test_the_readme_shows_the_owners_command() -> None:
-    shown = [one.text for block in blocks(README) for one in commands(block)]
+    shown = [each.text for block in blocks(README) for each in commands(block)]
     assert {*OWNERS, "make demo", "make test"} <= set(shown)
 
 
 def test_the_picture_is_what_plot_draws(place: Path, tmp_path: Path) -> None:
     made = tmp_path / "demo-seeds.svg"
-    found = call("plot", str(place / "results"), "--kind", "seeds", "--out", str(made))
-    assert found.exit_code == 0, found.stderr
+    result = call("plot", str(place / "results"), "--kind", "seeds", "--out", str(made))
+    assert result.exit_code == 0, result.stderr
     if os.environ.get("RENEW"):
         shutil.copy(made, PICTURE)
     drawn, shown = (re.findall(r"<use [^>]*/>", path.read_text("utf-8")) for path in (made, PICTURE))

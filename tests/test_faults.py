@@ -66,11 +66,11 @@ def files(store: Store) -> dict[str, bytes]:
     records, problems = store.load()
     assert not problems
     complete = {path.stem for path in store.items.glob("[!.]*.npz") if store.read_items(path.stem)}
-    assert {one.key for one in records} <= complete
+    assert {record.key for record in records} <= complete
     return {
         str(path.relative_to(store.folder)): path.read_bytes()
-        for one in records
-        for path in (store.runs / f"{one.key}.json", store.items / f"{one.key}.npz")
+        for record in records
+        for path in (store.runs / f"{record.key}.json", store.items / f"{record.key}.npz")
     }
 
 
@@ -82,12 +82,12 @@ def kept(before: dict[str, bytes], store: Store) -> dict[str, bytes]:
 
 
 def assert_as_if_nothing_had_happened(store: Store, whole: Store) -> None:
-    found, expected = store.load()[0], whole.load()[0]
-    assert [one.model_dump(exclude={"cost", "origin"}) for one in found] == [
-        one.model_dump(exclude={"cost", "origin"}) for one in expected
+    result, expected = store.load()[0], whole.load()[0]
+    assert [each.model_dump(exclude={"cost", "origin"}) for each in result] == [
+        record.model_dump(exclude={"cost", "origin"}) for record in expected
     ]
-    for one in expected:
-        items, others = store.read_items(one.key), whole.read_items(one.key)
+    for record in expected:
+        items, others = store.read_items(record.key), whole.read_items(record.key)
         assert items.keys() == others.keys()
         assert all(np.array_equal(items[name], others[name]) for name in items)
     assert not list(folder_of(store.folder).glob("[!.]*.json"))
@@ -95,8 +95,8 @@ def assert_as_if_nothing_had_happened(store: Store, whole: Store) -> None:
 
 def workers_of(pid: int) -> list[psutil.Process]:
     try:
-        found = psutil.Process(pid).children(recursive=True)
-        return [one for one in found if "spawn_main" in " ".join(one.cmdline())]
+        result = psutil.Process(pid).children(recursive=True)
+        return [each for each in result if "spawn_main" in " ".join(each.cmdline())]
     except psutil.Error:
         return []
 
@@ -106,8 +106,8 @@ def kill(process: subprocess.Popen[str], victim: Victim, rng: random.Random) -> 
         process.kill()
     elif victim == "group":
         os.killpg(process.pid, signal.SIGKILL)
-    elif found := workers_of(process.pid):
-        rng.choice(found).kill()
+    elif result := workers_of(process.pid):
+        rng.choice(result).kill()
 
 
 def fewer(store: Store, before: dict[str, bytes]) -> dict[str, bytes]:

@@ -36,9 +36,9 @@ def call(*arguments: object) -> Result:
 
 def refused(name: object, message: str) -> None:
     """One line, exit 2."""
-    found = call(name)
-    assert (found.exit_code, len(without_progress(found.stderr))) == (2, 1), found.output
-    assert message in found.stderr, found.stderr
+    result = call(name)
+    assert (result.exit_code, len(without_progress(result.stderr))) == (2, 1), result.output
+    assert message in result.stderr, result.stderr
 
 
 def test_what_is_no_file_of_vectors_is_refused_before_it_is_hashed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,9 +85,9 @@ def test_a_function_that_returns_no_vectors_is_one_line(name: str) -> None:
     Path(f"{module}.py").write_text(
         f"import sys\nimport numpy as np\ndef f(sentences):\n    return {FUNCTIONS[name]}\n"
     )
-    found = call(f"{module}:f")
-    assert (found.exit_code, len(without_progress(found.stderr))) == (2, 1), found.output
-    assert len(found.stderr) < 1000
+    result = call(f"{module}:f")
+    assert (result.exit_code, len(without_progress(result.stderr))) == (2, 1), result.output
+    assert len(result.stderr) < 1000
 
 
 def test_a_module_that_ends_the_program_is_one_line() -> None:
@@ -141,7 +141,7 @@ def test_a_saved_run_that_says_what_cannot_be_is_one_line(saved: Path, values: d
 
 
 def test_a_saved_run_is_scored(saved: Path) -> None:
-    found = call(saved)
-    assert found.exit_code == 0, found.output
+    result = call(saved)
+    assert result.exit_code == 0, result.output
     with pytest.raises(CsebError):
         find(str(saved / "missing"), EncoderOptions())

@@ -84,20 +84,20 @@ def test_methods_look_at_the_dev_set_as_often_as_their_releases() -> None:
 @pytest.mark.parametrize("name", HALF)
 def test_a_release_in_half_precision_is_declared(name: str) -> None:
     assert options(METHODS[name])["precision"] == "fp32"
-    assert any("fp16" in said or "half precision" in said for said in METHODS[name].deviations)
+    assert any("fp16" in each or "half precision" in each for each in METHODS[name].deviations)
 
 
 @pytest.mark.parametrize("name", FULL)
 def test_a_release_in_full_precision_declares_none(name: str) -> None:
-    assert not any("fp16" in said or "half precision" in said for said in METHODS[name].deviations)
+    assert not any("fp16" in each or "half precision" in each for each in METHODS[name].deviations)
 
 
 @pytest.mark.parametrize(("name", "words"), DECLARED)
 def test_what_differs_from_the_release_is_declared(name: str, words: str) -> None:
-    assert any(words in said for said in METHODS[name].deviations)
+    assert any(words in each for each in METHODS[name].deviations)
 
 
 def test_no_method_declares_a_thing_twice() -> None:
     for name in METHODS:
-        said = METHODS[name].deviations
-        assert len(set(said)) == len(said), name
+        text = METHODS[name].deviations
+        assert len(set(text)) == len(text), name

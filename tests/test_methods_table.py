@@ -63,7 +63,7 @@ def test_every_method_is_there_and_whatever_papers_print_and_we_lack_has_a_reaso
 def test_whatever_a_method_needs_is_named(script: ModuleType) -> None:
     known = {name: facts(name) for registry in SLOTS.values() for name in registry}
     wanted = {*SLOTS["stages"], *SLOTS["network"], *SLOTS["memory"], *SLOTS["post"]}
-    wanted |= {name for name, told in known.items() if told.columns or told.external}
+    wanted |= {name for name, each in known.items() if each.columns or each.external}
     assert all(known[name].requires for name in wanted)
     rows = cells(script.methods_table())
     assert rows["diffcse"][1:3] == ["generator, second encoder", "external, subset"]

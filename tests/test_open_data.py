@@ -52,8 +52,8 @@ def test_the_licence_of_every_file_is_told_with_its_hash() -> None:
 
 
 def test_all_of_it_is_small() -> None:
-    held = [path for path in open_data.FOLDER.rglob("*") if path.is_file() and "encoders" not in path.parts]
-    assert sum(path.stat().st_size for path in held if path.suffix != ".pyc") < 3_000_000
+    values = [path for path in open_data.FOLDER.rglob("*") if path.is_file() and "encoders" not in path.parts]
+    assert sum(path.stat().st_size for path in values if path.suffix != ".pyc") < 3_000_000
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -128,10 +128,10 @@ def test_a_group_of_test_tasks_and_none_of_them_is_for_choosing() -> None:
 
 @pytest.mark.slow
 def test_as_typed(tmp_path: Path) -> None:
-    found = call(tmp_path, "eval", "cseb-tiny", "--pooler", "mean", "--tasks", "open")
-    assert found.returncode == 0, found.stderr
-    assert found.stdout.splitlines()[1].split() == list(TASKS)
-    assert "No average: the tasks have different protocols (" in found.stdout
+    result = call(tmp_path, "eval", "cseb-tiny", "--pooler", "mean", "--tasks", "open")
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.splitlines()[1].split() == list(TASKS)
+    assert "No average: the tasks have different protocols (" in result.stdout
     assert call(tmp_path, "eval", "words:tf-idf", "--tasks", "open").returncode == 0
     report = call(tmp_path, "report").stdout
     assert report.splitlines()[2].split() == ["encoder", *TASKS]

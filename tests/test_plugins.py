@@ -38,8 +38,8 @@ def twin(results: Path, copy: Path, **changes: object) -> None:
     """A copy of the results with one more record, which differs in these fields."""
     shutil.copytree(results, copy)
     [path] = (copy / "runs").iterdir()
-    told = json.loads(path.read_text()) | {"key": "0" * 16} | changes
-    path.with_name(f"{'0' * 16}.json").write_text(json.dumps(told))
+    content = json.loads(path.read_text()) | {"key": "0" * 16} | changes
+    path.with_name(f"{'0' * 16}.json").write_text(json.dumps(content))
 
 
 def test_a_record_says_whose_code_it_was_made_by_and_every_default(trained: Path) -> None:
@@ -96,9 +96,9 @@ def test_records_speak_for_themselves_when_the_package_is_gone(kit: Kit, trained
     if command == ["compare"]:  # with something to compare with
         results = kit.folder / "results"
         twin(trained, results, method="simcse", resolved="dropout()@1 cls()@1", parts=PARTS, foreign=[])
-    found = kit.call(command[0], results, *command[1:], installed=False)
-    assert found.returncode == 0, found.stderr
-    assert "Traceback" not in found.stderr
+    result = kit.call(command[0], results, *command[1:], installed=False)
+    assert result.returncode == 0, result.stderr
+    assert "Traceback" not in result.stderr
 
 
 @pytest.mark.parametrize(
@@ -198,7 +198,7 @@ def test_records_of_different_third_party_code_are_not_mixed_silently(kit: Kit, 
     [record] = Store(trained).load()[0]
     twin(trained, kit.folder / "results", seed=1, foreign=[asdict(record.foreign[0]) | {"code": "f" * 16}])
     for command in ("report", "compare"):
-        found = kit.call(command, kit.folder / "results")
-        assert found.returncode == 2, command
-        assert "records differ in the code of cosent" in found.stderr
+        result = kit.call(command, kit.folder / "results")
+        assert result.returncode == 2, command
+        assert "records differ in the code of cosent" in result.stderr
     assert "the code of cosent" in kit.call("report", kit.folder / "results", "--mixed", "--detail").stdout

@@ -20,11 +20,11 @@ def test_nobody_listens_unless_a_caller_says_so() -> None:
 
 
 def test_items_are_told_of_when_they_have_been_dealt_with() -> None:
-    said: Said = []
-    with listening(hear(said)):
+    values: Said = []
+    with listening(hear(values)):
         for place, _ in enumerate(counted("abc", "reading", 3)):
-            assert said[-1] == ("reading", place, 3)
-    assert said == [("reading", 0, 3), ("reading", 1, 3), ("reading", 2, 3), ("reading", 3, 3)]
+            assert values[-1] == ("reading", place, 3)
+    assert values == [("reading", 0, 3), ("reading", 1, 3), ("reading", 2, 3), ("reading", 3, 3)]
 
 
 def test_the_listener_inside_hears_what_is_told_there_and_the_outer_one_the_rest() -> None:
@@ -39,17 +39,17 @@ def test_the_listener_inside_hears_what_is_told_there_and_the_outer_one_the_rest
 
 
 def test_what_others_show_is_told_to_nobody_and_its_beginning_is() -> None:
-    said: Said = []
-    with listening(hear(said)):
+    values: Said = []
+    with listening(hear(values)):
         with unheard():
             tell("a job")
         tell("after it")
-    assert said == [("", 0, 0), ("after it", 0, 0)]
+    assert values == [("", 0, 0), ("after it", 0, 0)]
 
 
 def test_a_remark_reaches_its_reader_after_the_display_is_hidden() -> None:
-    said: list[object] = []
+    values: list[object] = []
     remark("to nobody")
-    with listening(lambda *each: said.append(each)), reading(said.append):
+    with listening(lambda *each: values.append(each)), reading(values.append):
         remark("a plan")
-    assert said == [("", 0, 0), "a plan"]
+    assert values == [("", 0, 0), "a plan"]

@@ -78,13 +78,13 @@ def test_a_package_adds_names_to_ours(install: Install) -> None:
 )
 def test_a_name_that_cannot_be_used_is_left_out_with_its_reason(install: Install, entry: str, fault: str) -> None:
     install(entry)
-    [one] = [offer for offer in offered() if offer.package == "kit"]
-    assert one.name not in Registry(one.kind, {})
+    [first] = [offer for offer in offered() if offer.package == "kit"]
+    assert first.name not in Registry(first.kind, {})
     [line] = left_out()
-    assert line.startswith(f"{one.kind} {one.name!r} of kit 1.0 is left out: ")
+    assert line.startswith(f"{first.kind} {first.name!r} of kit 1.0 is left out: ")
     with pytest.raises(UnknownName, match=fault):
-        Registry(one.kind, {})["y"]
-    assert package_of(one.kind, one.name) == ("", "")
+        Registry(first.kind, {})["y"]
+    assert package_of(first.kind, first.name) == ("", "")
 
 
 def test_two_packages_cannot_offer_one_name(install: Install) -> None:
@@ -98,7 +98,7 @@ def test_a_part_belongs_to_one_slot() -> None:
     assert [slot_of(name) for name in ("ami", "queue", "mean", "mlp")] == ["terms", "memory", "pooler", "head"]
     with pytest.raises(UnknownName, match="no part is called 'amii'; did you mean ami"):
         slot_of("amii")
-    names = [name for held in SLOTS.values() for name in held.builtin]
+    names = [name for value in SLOTS.values() for name in value.builtin]
     assert len(names) == len(set(names))
     assert {*names, *registry.PRESETS} <= part_names()
 

@@ -24,11 +24,11 @@ def spread_out(folder: Path, to: Path) -> Path:
 
 def test_the_recipe_of_simcse_trains_as_the_released_trainer(tiny: Callable[[str], Path], tmp_path: Path) -> None:
     script = script_of("equality/released_trainer")
-    found = script.compare(spread_out(tiny("bert"), tmp_path / "encoder"), SENTENCES, 3, 8)
-    loss, whole, some = found[script.SAME]
+    result = script.compare(spread_out(tiny("bert"), tmp_path / "encoder"), SENTENCES, 3, 8)
+    loss, whole, some = result[script.SAME]
     assert loss < 1e-5
     assert whole < 3e-3
     assert some < 3e-3
     # torch's own AdamW is another optimiser where gradients are small
-    assert found["adamw"][1] > 3 * whole
-    assert found["adamw"][2] > 3 * some
+    assert result["adamw"][1] > 3 * whole
+    assert result["adamw"][2] > 3 * some

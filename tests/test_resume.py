@@ -30,7 +30,7 @@ def command(tiny: Path, corpus: Path, results: Path, workers: int = 2) -> list[s
 
 def kept(records: list[Record]) -> dict[str, object]:
     """Everything but where and when: cost and origin are not part of a job."""
-    return {one.key: one.model_dump(exclude={"cost", "origin"}) for one in records}
+    return {record.key: record.model_dump(exclude={"cost", "origin"}) for record in records}
 
 
 @pytest.mark.slow
@@ -54,7 +54,7 @@ def test_a_killed_grid_goes_on_where_it_was(tiny: Callable[[str], Path], tmp_pat
     survivors, problems = Store(killed).load()
     assert 3 <= len(survivors) < 8
     assert not problems
-    before = {one.key: (killed / "runs" / f"{one.key}.json").read_bytes() for one in survivors}
+    before = {each.key: (killed / "runs" / f"{each.key}.json").read_bytes() for each in survivors}
 
     again = subprocess.run(
         command(tiny("bert"), corpus, killed), check=True, capture_output=True, text=True, timeout=300
@@ -62,9 +62,9 @@ def test_a_killed_grid_goes_on_where_it_was(tiny: Callable[[str], Path], tmp_pat
     left = 8 - len(survivors)
     assert f"{left} job{'s' if left != 1 else ''} done" in again.stdout
     assert all((killed / "runs" / f"{key}.json").read_bytes() == content for key, content in before.items())
-    expected, found = Store(whole), Store(killed)
-    assert kept(found.load()[0]) == kept(expected.load()[0])
+    expected, result = Store(whole), Store(killed)
+    assert kept(result.load()[0]) == kept(expected.load()[0])
     for key in (job.key for job in expected.load()[0]):
-        one, other = expected.read_items(key), found.read_items(key)
-        assert one.keys() == other.keys()
-        assert all(np.array_equal(one[name], other[name]) for name in one)
+        first, other = expected.read_items(key), result.read_items(key)
+        assert first.keys() == other.keys()
+        assert all(np.array_equal(first[name], other[name]) for name in first)

@@ -18,13 +18,13 @@ pytestmark = pytest.mark.skipif(not (SITE / "index.html").exists(), reason="make
 
 def fetched(text: str) -> list[str]:
     """Addresses that a page loads by itself."""
-    found = []
+    results = []
     for match in FETCHED.finditer(text):
         if match["src"]:
-            found.append(match["src"])
+            results.append(match["src"])
         elif not re.search(r"rel=\"(?:canonical|next|prev|index|search|author|copyright)\"", match["link"]):
-            found += re.findall(r"href=\"([^\"]+)\"", match["link"])
-    return found
+            results += re.findall(r"href=\"([^\"]+)\"", match["link"])
+    return results
 
 
 def outside(address: str) -> bool:
@@ -34,15 +34,17 @@ def outside(address: str) -> bool:
 def test_no_page_loads_anything_from_elsewhere() -> None:
     pages = list(SITE.rglob("*.html"))
     assert len(pages) > 30
-    wrong = [(page.name, one) for page in pages for one in fetched(page.read_text("utf-8")) if outside(one)]
+    wrong = [(page.name, each) for page in pages for each in fetched(page.read_text("utf-8")) if outside(each)]
     assert not wrong
 
 
 def test_no_style_sheet_loads_anything_from_elsewhere() -> None:
     sheets = list(SITE.rglob("*.css"))
     assert sheets
-    found = [(sheet.name, one) for sheet in sheets for pair in SHEET.findall(sheet.read_text("utf-8")) for one in pair]
-    assert not [(name, one) for name, one in found if outside(one)]
+    content = [
+        (sheet.name, each) for sheet in sheets for pair in SHEET.findall(sheet.read_text("utf-8")) for each in pair
+    ]
+    assert not [(name, each) for name, each in content if outside(each)]
 
 
 def test_what_pages_load_is_there() -> None:

@@ -74,8 +74,8 @@ def test_a_table_states_its_grid(name: str) -> None:
     assert table.seeds in (1, 5)
     assert table.notes
     missing, others = MISSING.search(table.notes), OTHERS.search(table.notes)
-    known = {one.replace("-", "") for one in METHODS}
-    assert not missing or not known & {one.strip().lower().replace("-", "") for one in missing[1].split(",")}
+    known = {method.replace("-", "") for method in METHODS}
+    assert not missing or not known & {each.strip().lower().replace("-", "") for each in missing[1].split(",")}
     assert not others or parse_methods(others[1])
     if table.elsewhere:  # the same rows, or those that need no network
         assert len(parse_methods(table.elsewhere)) >= len(parse_methods(table.methods)) - 1

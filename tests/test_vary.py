@@ -54,9 +54,9 @@ def test_keys_of_ordinary_jobs_are_what_they_were(jobs: Callable[[str], list[Job
     assert replace(first, vary="subset").key == alone.key
     assert len({job.key for vary in ("all", *VARIED) for job in jobs(vary)}) == 10
     committed = Store(Path(__file__).parents[1] / "benchmarks/expected/demo")
-    held = {(one.method, one.subset.size, one.seed): one.key for one in committed.load()[0]}
-    found = {(job.label, job.size, job.seed): job.key for job in plan(load("demo"))}
-    assert found == held
+    contents = {(record.method, record.subset.size, record.seed): record.key for record in committed.load()[0]}
+    results = {(job.label, job.size, job.seed): job.key for job in plan(load("demo"))}
+    assert results == contents
 
 
 @pytest.mark.parametrize(
@@ -77,24 +77,24 @@ def test_a_run_changes_by_what_varies_alone(
 
 
 def test_records_of_before_read_as_runs_in_which_everything_varies() -> None:
-    held = json.loads(record().model_dump_json())
-    assert held.pop("vary") == "all"
-    assert Record.model_validate_json(json.dumps(held)) == record()
+    content = json.loads(record().model_dump_json())
+    assert content.pop("vary") == "all"
+    assert Record.model_validate_json(json.dumps(content)) == record()
     with pytest.raises(ValidationError):
-        Record.model_validate_json(json.dumps(held | {"vary": "weather"}))
+        Record.model_validate_json(json.dumps(content | {"vary": "weather"}))
     with pytest.raises(ValidationError):
-        Record.model_validate_json(json.dumps(held | {"varied": "subset"}))
+        Record.model_validate_json(json.dumps(content | {"varied": "subset"}))
 
 
 def runs(vary: str, points: list[float]) -> list[Record]:
     made = [record(seed=seed, values=(point,) * 3) for seed, point in enumerate(points)]
-    return [one.model_copy(update={"vary": vary}) for one in made]
+    return [each.model_copy(update={"vary": vary}) for each in made]
 
 
 def test_runs_that_vary_one_thing_are_in_tables_of_their_own(tmp_path: Path) -> None:
-    held = runs("all", [50, 52]) + runs("subset", [50, 51])
-    assert groups(held) == [held[:2], held[2:]]
+    stored = runs("all", [50, 52]) + runs("subset", [50, 51])
+    assert groups(stored) == [stored[:2], stored[2:]]
     with pytest.raises(BadResults, match="differ in seed scope: all / subset"):
-        gather(held)
-    notes = [list(mixed_note(gather(group))) for group in groups(held)]
+        gather(stored)
+    notes = [list(mixed_note(gather(group))) for group in groups(stored)]
     assert notes == [[], ["The seed decides the subset only; all other random numbers are those of seed 0."]]

@@ -37,10 +37,10 @@ def call(installed: Path, *words: str) -> str:
 def test_it_runs_from_the_wheel_alone(installed: Path) -> None:
     code = "import cseb; print(cseb.__file__)"
     environment = {**os.environ, "PYTHONPATH": str(installed)}
-    found = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", code], cwd=installed.parent, env=environment, check=True, capture_output=True, text=True
     )
-    assert found.stdout.startswith(str(installed))
+    assert result.stdout.startswith(str(installed))
     names = [path.stem for path in (ROOT / "benchmarks").glob("*.yaml")]
     listed = call(installed, "show", "benchmarks")
     assert all(name in listed for name in names)

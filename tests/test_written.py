@@ -54,9 +54,9 @@ def test_an_answer_that_is_missing_or_no_text_is_one_line(
         file.write_bytes(content) if content else file.unlink()
         with pytest.raises(SystemExit, match="2"):
             main()
-        said = capsys.readouterr().err
-        assert said.startswith(f"written: {file}")
-        assert said.count("\n") == 1
+        text = capsys.readouterr().err
+        assert text.startswith(f"written: {file}")
+        assert text.count("\n") == 1
     parts(tmp_path, ANSWERS)
     main()
     made = gzip.decompress((tmp_path / "new" / "triples.jsonl.gz").read_bytes())
@@ -73,7 +73,7 @@ def test_sentences_are_drawn_once_by_their_length_and_the_seed() -> None:
     first, second = drawn(sentences, 50), drawn(sentences, 50, seed=1)
     assert len(set(first)) == 50
     assert first != second
-    assert {SHORTEST <= len(one.split()) <= LONGEST for one in first} == {True}
+    assert {SHORTEST <= len(each.split()) <= LONGEST for each in first} == {True}
 
 
 def test_the_published_corpus_is_of_the_sentences_drawn_and_its_provenance_of_the_prompt() -> None:

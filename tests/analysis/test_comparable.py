@@ -76,7 +76,7 @@ def test_the_name_of_a_folder_does_not_make_another_encoder() -> None:
 
 def test_groups_can_each_be_a_table() -> None:
     records = [record(encoder=name, seed=seed) for seed in range(2) for name in ("roberta", "bert")]
-    assert [[one.encoder.name for one in group] for group in groups(records)] == [["bert"] * 2, ["roberta"] * 2]
+    assert [[each.encoder.name for each in group] for group in groups(records)] == [["bert"] * 2, ["roberta"] * 2]
 
 
 def test_records_of_another_version_of_a_part_are_a_row_of_their_own() -> None:
@@ -90,7 +90,7 @@ def test_records_of_another_version_of_a_part_are_a_row_of_their_own() -> None:
 
 
 def test_stale_records_are_left_out_and_counted() -> None:
-    old = [one.model_copy(update={"trainer_version": 7}) for one in seeds(resolved="cls()@7")]
+    old = [each.model_copy(update={"trainer_version": 7}) for each in seeds(resolved="cls()@7")]
     table = few_shot([*seeds(), *old])
     assert [(row.method, row.cells[0].n) for row in table.rows] == [("simcse", 3)]
     assert says(table.notes, "out of date", "3 records made with trainer@7, now trainer@1")

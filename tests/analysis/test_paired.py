@@ -20,12 +20,12 @@ def test_the_item_variance_of_a_difference_by_hand() -> None:
     b1 = {"one": np.array([100.0, 0, 100, *[0] * 7]), "two": np.array([100.0, 100, 0, 0, 0])}
     records = [world.record("a", 100, seed, a) for seed in (0, 1)]
     records += [world.record("b", 100, seed, answers) for seed, answers in enumerate((b0, b1))]
-    found = samples(gather(records), 100, TASKS, "last", world.item_scores())
-    [pair] = family(against("a", found)).pairs
+    result = samples(gather(records), 100, TASKS, "last", world.item_scores())
+    [pair] = family(against("a", result)).pairs
     # one: differences, averaged over seeds, are 0 50 100 0 ...; they lie that far from their mean of 15, by cluster:
-    one = np.array([0 - 15 + 50 - 15, 100 - 15 + 0 - 15, *[-15] * 6]) / 10
-    two = (np.array([100, 50, 0, 0, 0]) - 30) / 5
-    assert pair.comparison.items == pytest.approx(((one**2).sum() + (two**2).sum()) / 4)
+    first = np.array([0 - 15 + 50 - 15, 100 - 15 + 0 - 15, *[-15] * 6]) / 10
+    second = (np.array([100, 50, 0, 0, 0]) - 30) / 5
+    assert pair.comparison.items == pytest.approx(((first**2).sum() + (second**2).sum()) / 4)
     assert pair.comparison.differences == pytest.approx([(20 + 20) / 2, (10 + 40) / 2])
     assert (pair.a, pair.b, pair.seeds) == ("a", "b", (0, 1))
 
@@ -46,7 +46,7 @@ def test_accuracies_have_the_variance_of_mcnemar() -> None:
 
 def test_only_seeds_that_both_have_are_paired() -> None:
     world, records = study({"a": 0, "b": 1})
-    kept = [one for one in records if (one.method, one.seed) not in {("a", 1), ("b", 3)}]
+    kept = [record for record in records if (record.method, record.seed) not in {("a", 1), ("b", 3)}]
     [pair] = family(all_pairs(samples(gather(kept), 100, TASKS, "last", world.item_scores()))).pairs
     assert pair.seeds == (0, 2, 4)
 
@@ -61,15 +61,15 @@ def test_without_items_or_their_data_the_seeds_are_left_and_the_reason_said() ->
     assert pair.comparison.scope == "seeds"
     world, records = study({"a": 0, "b": 1})
     world.tasks["one"].labels[0] = 99  # type: ignore[index]
-    lacking = {one.lacking for one in samples(gather(records), 100, TASKS, "last", world.item_scores())}
+    lacking = {each.lacking for each in samples(gather(records), 100, TASKS, "last", world.item_scores())}
     assert lacking == {"the task data here are not those of the records"}
-    assert {one.lacking for one in samples(gather(records), 100, TASKS, "last")} == {"no items were asked for"}
+    assert {each.lacking for each in samples(gather(records), 100, TASKS, "last")} == {"no items were asked for"}
 
 
 def test_items_of_another_length_or_checkpoint_are_refused() -> None:
     world, records = study({"a": 0, "b": 1})
-    held = world.items[records[0].key]
-    held["one@1/last"] = held["one@1/last"][:-1]
+    stored = world.items[records[0].key]
+    stored["one@1/last"] = stored["one@1/last"][:-1]
     world.items[records[-1].key] = {"one@1/best": np.zeros(200)}
     first, second = samples(gather(records), 100, TASKS, "last", world.item_scores())
     assert "has 199 items, the task 200" in first.lacking
@@ -78,14 +78,16 @@ def test_items_of_another_length_or_checkpoint_are_refused() -> None:
 
 def test_a_family_is_corrected_together_and_says_its_size() -> None:
     world, records = study({"a": 0, "b": 3, "c": 3.1, "d": 0.1}, noise=0.3)
-    found = samples(gather(records), 100, TASKS, "last", world.item_scores())
-    many, few = family(all_pairs(found)), family(against("a", found))
+    result = samples(gather(records), 100, TASKS, "last", world.item_scores())
+    many, few = family(all_pairs(result)), family(against("a", result))
     assert (many.tests, few.tests) == (6, 3)
-    assert [(one.a, one.b) for one in few.pairs] == [("a", "b"), ("a", "c"), ("a", "d")]
-    raw = [one.comparison.p for one in few.pairs]
-    assert min(one.adjusted for one in few.pairs) == pytest.approx(3 * min(raw))
+    assert [(pair.a, pair.b) for pair in few.pairs] == [("a", "b"), ("a", "c"), ("a", "d")]
+    raw = [pair.comparison.p for pair in few.pairs]
+    assert min(pair.adjusted for pair in few.pairs) == pytest.approx(3 * min(raw))
     assert few.level == pytest.approx(0.05 / 3)
-    thin = gather([one for one in records if one.method != "d" or one.seed < 2])  # two seeds: no p-value, no test
+    thin = gather(
+        [record for record in records if record.method != "d" or record.seed < 2]
+    )  # two seeds: no p-value, no test
     pairs = family(all_pairs(samples(thin, 100, TASKS, "last", world.item_scores())))
     assert (len(pairs.pairs), pairs.tests) == (6, 3)
 
@@ -97,10 +99,14 @@ def test_the_best_methods_are_those_that_do_not_differ_significantly() -> None:
         return set(best_methods(samples(gather(kept), 100, TASKS, "last", world.item_scores() if items else None)))
 
     assert best(records) == {"b", "c"}
-    assert best([one for one in records if one.seed < 4], items=False) == {"a", "b", "c", "d"}
+    assert best([record for record in records if record.seed < 4], items=False) == {"a", "b", "c", "d"}
     assert best_methods([]) == ()
-    assert best([one for one in records if one.seed < 4 or one.method != "b"]) == {"c"}, "b cannot be tested"
-    assert len(best([one for one in records if one.seed < 4 or one.method != "c"])) == 4, "the best cannot be tested"
+    assert best([record for record in records if record.seed < 4 or record.method != "b"]) == {"c"}, (
+        "b cannot be tested"
+    )
+    assert len(best([record for record in records if record.seed < 4 or record.method != "c"])) == 4, (
+        "the best cannot be tested"
+    )
 
 
 def test_weights_give_the_mean_height_over_the_logarithm_of_sizes() -> None:
@@ -111,10 +117,10 @@ def test_weights_give_the_mean_height_over_the_logarithm_of_sizes() -> None:
 
 def test_a_curve_is_compared_like_any_score() -> None:
     world, records = study({"a": 0, "b": 2}, sizes=(100, 10_000), noise=0.1)
-    held, item_scores = gather(records), world.item_scores()
-    by_size = [samples(held, size, TASKS, "last", item_scores) for size in (100, 10_000)]
+    result, item_scores = gather(records), world.item_scores()
+    by_size = [samples(result, size, TASKS, "last", item_scores) for size in (100, 10_000)]
     [pair] = family(against("a", curve((100, 10_000), by_size))).pairs
-    each = [family(against("a", one)).pairs[0].comparison for one in by_size]
+    each = [family(against("a", each)).pairs[0].comparison for each in by_size]
     assert pair.comparison.mean == pytest.approx((each[0].mean + each[1].mean) / 2)
     assert pair.comparison.items is not None
     whole = Comparison(pair.comparison.a, pair.comparison.b, 0.0)

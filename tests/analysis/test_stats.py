@@ -35,27 +35,27 @@ def test_an_average_over_nothing_is_missing() -> None:
 def test_a_cell_is_numpy_over_the_averages_of_seeds() -> None:
     points = np.random.default_rng(0).uniform(0, 100, size=(5, 3))
     runs = {seed: record(seed=seed, values=tuple(row)) for seed, row in enumerate(points.tolist())}
-    found = cell(runs, range(5), TASKS, "best")
-    assert found.mean == pytest.approx(points.mean(axis=1).mean())
-    assert found.sd == pytest.approx(np.std(points.mean(axis=1), ddof=1))
-    assert (found.n, found.failed, found.collapsed, found.missing) == (5, 0, 0, 0)
-    assert found.values == pytest.approx(dict(enumerate(points.mean(axis=1))))
+    shown = cell(runs, range(5), TASKS, "best")
+    assert shown.mean == pytest.approx(points.mean(axis=1).mean())
+    assert shown.sd == pytest.approx(np.std(points.mean(axis=1), ddof=1))
+    assert (shown.n, shown.failed, shown.collapsed, shown.missing) == (5, 0, 0, 0)
+    assert shown.values == pytest.approx(dict(enumerate(points.mean(axis=1))))
 
 
 @pytest.mark.parametrize("seeds", [2, 5, 9, 200])  # numpy sums up to 8, 128 and more in several orders
 def test_mean_and_deviation_are_those_of_numpy_to_the_bit(seeds: int) -> None:
     points = np.random.default_rng(seeds).uniform(0, 100, size=seeds)
     runs = {seed: record(seed=seed, values=(value,) * 3) for seed, value in enumerate(points.tolist())}
-    found = cell(runs, range(seeds), TASKS[:1], "best")
-    assert (found.mean, found.sd) == (np.mean(points), np.std(points, ddof=1))
+    shown = cell(runs, range(seeds), TASKS[:1], "best")
+    assert (shown.mean, shown.sd) == (np.mean(points), np.std(points, ddof=1))
     assert score(runs[0], TASKS, "best") == np.mean([points[0]] * 3)
 
 
 def test_a_cell_by_hand() -> None:
     runs = {seed: record(seed=seed, values=(value,) * 3) for seed, value in enumerate((70.0, 72.0, 77.0))}
-    found = cell(runs, (0, 1, 2), TASKS, "best")
-    assert found.mean == 73.0
-    assert found.sd == pytest.approx(13**0.5)  # ((-3)^2 + (-1)^2 + 4^2) / 2
+    shown = cell(runs, (0, 1, 2), TASKS, "best")
+    assert shown.mean == 73.0
+    assert shown.sd == pytest.approx(13**0.5)  # ((-3)^2 + (-1)^2 + 4^2) / 2
 
 
 def test_seeds_that_do_not_contribute_are_counted_and_named() -> None:
@@ -66,28 +66,28 @@ def test_seeds_that_do_not_contribute_are_counted_and_named() -> None:
         3: record(seed=3, values=(99.0, 99.0)),
         9: record(seed=9, values=(0.0, 0.0, 0.0)),  # not planned
     }
-    found = cell(runs, range(5), TASKS, "best")
-    assert (found.mean, found.sd, found.n) == (60.0, None, 1)
-    assert (found.failed, found.collapsed, found.missing) == (1, 1, 2)
-    assert found.absent == {1: "failed", 2: "collapsed", 3: "missing", 4: "missing"}
+    shown = cell(runs, range(5), TASKS, "best")
+    assert (shown.mean, shown.sd, shown.n) == (60.0, None, 1)
+    assert (shown.failed, shown.collapsed, shown.missing) == (1, 1, 2)
+    assert shown.absent == {1: "failed", 2: "collapsed", 3: "missing", 4: "missing"}
 
 
 def test_no_seed_gives_no_number() -> None:
-    found = cell({}, (0, 1), TASKS, "last")
-    assert (found.mean, found.sd, found.n, found.missing) == (None, None, 0, 2)
+    shown = cell({}, (0, 1), TASKS, "last")
+    assert (shown.mean, shown.sd, shown.n, shown.missing) == (None, None, 0, 2)
 
 
 def test_spreads_are_those_of_scipy() -> None:
     points = [70.0, 72.0, 77.0, 71.0, 69.5]
-    found = cell(
+    shown = cell(
         {seed: record(seed=seed, values=(value,) * 3) for seed, value in enumerate(points)}, range(5), TASKS, "best"
     )
-    assert found.sem == pytest.approx(stats.sem(points))
+    assert shown.sem == pytest.approx(stats.sem(points))
     low, high = stats.t.interval(0.95, 4, np.mean(points), stats.sem(points))
-    assert found.mean is not None and found.ci95 is not None
-    assert (found.mean - found.ci95, found.mean + found.ci95) == (pytest.approx(low), pytest.approx(high))
-    assert found.median == pytest.approx(np.median(points))
-    assert found.iqm == pytest.approx(stats.trim_mean(points, 0.25))
+    assert shown.mean is not None and shown.ci95 is not None
+    assert (shown.mean - shown.ci95, shown.mean + shown.ci95) == (pytest.approx(low), pytest.approx(high))
+    assert shown.median == pytest.approx(np.median(points))
+    assert shown.iqm == pytest.approx(stats.trim_mean(points, 0.25))
 
 
 @pytest.mark.parametrize(
@@ -103,15 +103,15 @@ def test_spreads_are_those_of_scipy() -> None:
 def test_a_collapsed_seed_is_below_every_other(
     values: tuple[float, ...], collapsed: int, median: float | None, iqm: float | None
 ) -> None:
-    found = Cell(
+    result = Cell(
         mean=None, sd=None, values=dict(enumerate(values)), absent=dict.fromkeys(range(90, 90 + collapsed), "collapsed")
     )
-    assert (found.median, found.iqm) == (median, pytest.approx(iqm))
+    assert (result.median, result.iqm) == (median, pytest.approx(iqm))
 
 
 def test_a_difference_is_taken_seed_by_seed() -> None:
-    one = Cell(mean=None, sd=None, values={0: 5.0, 1: 7.0, 2: 1.0}, absent={3: "failed"})
+    first = Cell(mean=None, sd=None, values={0: 5.0, 1: 7.0, 2: 1.0}, absent={3: "failed"})
     other = Cell(mean=None, sd=None, values={0: 4.0, 1: 4.0, 3: 1.0}, absent={2: "collapsed"})
-    found = difference(one, other)
-    assert (found.values, found.absent) == ({0: 1.0, 1: 3.0}, {2: "collapsed", 3: "failed"})
-    assert (found.mean, found.sd) == (2.0, pytest.approx(2**0.5))
+    result = difference(first, other)
+    assert (result.values, result.absent) == ({0: 1.0, 1: 3.0}, {2: "collapsed", 3: "failed"})
+    assert (result.mean, result.sd) == (2.0, pytest.approx(2**0.5))

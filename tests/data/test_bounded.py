@@ -58,9 +58,9 @@ def test_what_is_no_regular_file_is_refused_at_once(tmp_path: Path, kind: str, m
 def test_what_is_no_json_is_one_line(tmp_path: Path, content: bytes, said: str) -> None:
     file = tmp_path / "config.json"
     file.write_bytes(content)
-    with pytest.raises(BadData, match=said) as found:
+    with pytest.raises(BadData, match=said) as error:
         bounded.read_json(file)
-    assert "config.json" in str(found.value) and len(str(found.value)) < 500
+    assert "config.json" in str(error.value) and len(str(error.value)) < 500
 
 
 def test_size_is_bounded_before_reading(tmp_path: Path) -> None:
@@ -81,6 +81,6 @@ def test_an_object_has_to_be_one(tmp_path: Path, content: bytes) -> None:
 
 @pytest.mark.parametrize("name", ["a" * 5000, "a/" * 3000, "nul\0l", "missing.json"])
 def test_a_name_that_cannot_be_is_one_line(tmp_path: Path, name: str) -> None:
-    with pytest.raises(BadData, match="cannot be read") as found:
+    with pytest.raises(BadData, match="cannot be read") as error:
         bounded.read_text(tmp_path / name)
-    assert len(str(found.value)) < 500
+    assert len(str(error.value)) < 500

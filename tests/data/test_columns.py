@@ -22,10 +22,10 @@ PAIRS = ["A bird\tIt sings loudly. Very.", "Two, men\tThey swim."]
 
 def csv(rows: list[dict[str, object]], mark: str) -> str:
     quoted = '"{}"' if mark == "," else "{}"
-    lines = [list(rows[0]), *([str(one) for one in row.values()] for row in rows)]
+    lines = [list(rows[0]), *([str(value) for value in row.values()] for row in rows)]
     if mark == "\t":  # a cell of a .tsv holds neither
-        lines = [[one.replace("\t", " ").replace("\n", " ") for one in line] for line in lines]
-    return "".join(mark.join(quoted.format(one) for one in line) + "\n" for line in lines)
+        lines = [[each.replace("\t", " ").replace("\n", " ") for each in line] for line in lines]
+    return "".join(mark.join(quoted.format(each) for each in line) + "\n" for line in lines)
 
 
 def as_parquet(path: Path, rows: list[dict[str, object]]) -> None:
@@ -48,9 +48,9 @@ def written(folder: Path, ending: str, rows: list[dict[str, object]]) -> str:
 @pytest.mark.parametrize("ending", WRITERS)
 def test_every_format_gives_the_same_lines(tmp_path: Path, ending: str) -> None:
     path = written(tmp_path, ending, ROWS)
-    found = read_corpus(path, "anchor=title,positive=body")
-    assert list(found) == PAIRS
-    assert found.roles == ("anchor", "positive")
+    result = read_corpus(path, "anchor=title,positive=body")
+    assert list(result) == PAIRS
+    assert result.roles == ("anchor", "positive")
     assert list(read_corpus(path, "positive=body, anchor=title")) == PAIRS  # in any order
     assert [line.split("\t")[2] for line in read_corpus(path, "left=title,right=body,score=rated")] in (
         ["4.5", "0"],

@@ -30,8 +30,8 @@ def fifo(path: Path) -> None:
 
 
 def listener(path: Path) -> None:
-    with socket.socket(socket.AF_UNIX) as one:
-        one.bind(str(path))
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(path))
 
 
 def loop(path: Path) -> None:
@@ -66,9 +66,9 @@ def test_what_is_no_regular_file_is_refused_before_it_is_read(
 ) -> None:
     path, began = here / name, time.monotonic()
     make(path)
-    with pytest.raises(BadData) as found:
+    with pytest.raises(BadData) as error:
         READERS[name](path)
-    assert "\n" not in str(found.value)
+    assert "\n" not in str(error.value)
     assert time.monotonic() - began < 10
 
 

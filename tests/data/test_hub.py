@@ -100,13 +100,13 @@ def test_without_a_network_the_answer_says_what_to_put_where(monkeypatch: pytest
 
 
 def test_one_file_of_a_data_set_is_read_by_its_ending(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    here = tmp_path / "wiki.txt.gz"
-    here.write_bytes(gzip.compress(b"one\ntwo\n"))
+    ours = tmp_path / "wiki.txt.gz"
+    ours.write_bytes(gzip.compress(b"one\ntwo\n"))
     asked = []
 
     def fetch(name: str, file: str, revision: str | None) -> Path:
         asked.append((name, file, revision))
-        return here
+        return ours
 
     monkeypatch.setattr(corpora, "hub_file", fetch)
     assert list(read_corpus("hub:owner/name/data/wiki.txt.gz@abc")) == ["one", "two"]

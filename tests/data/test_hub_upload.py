@@ -16,8 +16,8 @@ pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning
 
 @pytest.fixture
 def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
-    with serving(monkeypatch) as found:
-        yield found
+    with serving(monkeypatch) as result:
+        yield result
 
 
 @pytest.fixture

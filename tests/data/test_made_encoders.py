@@ -62,8 +62,8 @@ def test_word_embeddings_of_another_encoder_are_taken_as_they_are(tiny: Tiny, fa
     )
     folder = locate(f"static:{tiny(family)}")
     assert np.array_equal(table(folder), own)
-    held = json.loads((folder / "tokenizer.json").read_text())
-    assert held["post_processor"] is None
+    content = json.loads((folder / "tokenizer.json").read_text())
+    assert content["post_processor"] is None
     assert json.loads((folder / "tokenizer_config.json").read_text())["model_max_length"] == LONGEST
 
 

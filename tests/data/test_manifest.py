@@ -70,9 +70,9 @@ def test_every_task_on_files_and_every_corpus_of_a_benchmark_is_listed() -> None
     ],
 )
 def test_a_name_may_be_that_of_a_set_a_task_a_group_or_a_file(name: str, sets: list[str], files: int) -> None:
-    found = named([name])
-    assert [data.name for data in found] == sets
-    assert sum(map(len, found.values())) == files
+    result = named([name])
+    assert [data.name for data in result] == sets
+    assert sum(map(len, result.values())) == files
 
 
 def test_names_add_up_and_the_archive_is_all_that_lies_in_it() -> None:

@@ -16,21 +16,21 @@ TEXTS = st.lists(st.lists(st.sampled_from("abcdefg"), min_size=1, max_size=12).m
 def slowly(texts: Iterable[str], sentences: Iterable[str], near: tuple[int, int]) -> tuple[int, int]:
     """How many distinct texts are among the sentences, the same and nearly; near: a ratio of whole numbers."""
     by_letters = {"".join(folded_words(text)): set(folded_words(text)) for text in reversed(list(texts))}
-    held = [("".join(folded_words(one)), set(folded_words(one))) for one in sentences]
-    same = {letters for letters in by_letters if letters in {other for other, _ in held}}
+    values = [("".join(folded_words(sentence)), set(folded_words(sentence))) for sentence in sentences]
+    same = {letters for letters in by_letters if letters in {other for other, _ in values}}
     alike = {
         letters
         for letters, own in by_letters.items()
-        if any(near[1] * len(own & other) >= near[0] * len(own | other) for _, other in held)
+        if any(near[1] * len(own & other) >= near[0] * len(own | other) for _, other in values)
     }
     return len(same), len(alike - same)
 
 
 @given(TEXTS, TEXTS, st.sampled_from([(8, 10), (7, 10), (1, 3), (1, 1)]))
 def test_all_pairs_are_found_and_no_other(texts: list[str], sentences: list[str], near: tuple[int, int]) -> None:
-    (found,) = TaskTexts.of({"task": texts}, near[0] / near[1]).overlap(sentences)
-    assert found.texts == len({text.replace(" ", "") for text in texts})
-    assert (found.exact, found.near) == slowly(texts, sentences, near)
+    (result,) = TaskTexts.of({"task": texts}, near[0] / near[1]).overlap(sentences)
+    assert result.texts == len({text.replace(" ", "") for text in texts})
+    assert (result.exact, result.near) == slowly(texts, sentences, near)
 
 
 @pytest.mark.parametrize(
@@ -38,13 +38,13 @@ def test_all_pairs_are_found_and_no_other(texts: list[str], sentences: list[str]
     [("A man is cooking.", "a MAN is   cooking"), ("I don't know", "I do n't know ."), ("我喜欢猫。", "我喜欢猫")],
 )
 def test_case_spaces_and_punctuation_make_no_difference(text: str, sentence: str) -> None:
-    (found,) = TaskTexts.of({"task": [text]}).overlap([sentence])
-    assert (found.exact, found.near) == (1, 0)
+    (result,) = TaskTexts.of({"task": [text]}).overlap([sentence])
+    assert (result.exact, result.near) == (1, 0)
 
 
 def test_a_letter_without_spaces_is_a_word() -> None:
-    (found,) = TaskTexts.of({"task": ["我喜欢吃新鲜苹果"]}).overlap(["我喜欢吃新鲜的苹果"])
-    assert (found.exact, found.near) == (0, 1)
+    (result,) = TaskTexts.of({"task": ["我喜欢吃新鲜苹果"]}).overlap(["我喜欢吃新鲜的苹果"])
+    assert (result.exact, result.near) == (0, 1)
 
 
 def test_one_word_in_ten_makes_a_near_duplicate_and_one_in_five_another_text() -> None:
@@ -55,19 +55,19 @@ def test_one_word_in_ten_makes_a_near_duplicate_and_one_in_five_another_text() -
 
 
 def test_each_text_counts_once_in_each_task_that_has_it() -> None:
-    found = TaskTexts.of({"a": ["Snow.", "snow", "?!", "rain"], "b": ["SNOW"]}).overlap(["snow", "snow!"])
-    assert [(one.texts, one.exact) for one in found] == [(2, 1), (1, 1)]
+    result = TaskTexts.of({"a": ["Snow.", "snow", "?!", "rain"], "b": ["SNOW"]}).overlap(["snow", "snow!"])
+    assert [(each.texts, each.exact) for each in result] == [(2, 1), (1, 1)]
 
 
 def test_each_text_of_a_line_of_several_counts() -> None:
-    (found,) = TaskTexts.of({"task": ["rain", "snow"]}).overlap(["a premise\train\tsnow"])
-    assert found.exact == 2
+    (result,) = TaskTexts.of({"task": ["rain", "snow"]}).overlap(["a premise\train\tsnow"])
+    assert result.exact == 2
 
 
 def test_examples_show_the_text_and_the_sentence_the_same_ones_first() -> None:
     index = TaskTexts.of({"task": ["five words in all here", "Snow."]})
-    (found,) = index.overlap(["all five words in here now", "SNOW"], examples=2)
-    assert [(one.text, one.sentence, one.exact) for one in found.examples] == [
+    (result,) = index.overlap(["all five words in here now", "SNOW"], examples=2)
+    assert [(example.text, example.sentence, example.exact) for example in result.examples] == [
         ("Snow.", "SNOW", True),
         ("five words in all here", "all five words in here now", False),
     ]

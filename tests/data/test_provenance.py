@@ -29,9 +29,9 @@ def test_it_stands_beside_the_corpus_under_its_name(name: str) -> None:
     ("date", "read"), [("2023-05-17", "2023-05-17"), ("2023", "2023"), ("2023-05", "2023-05"), ("unknown", "unknown")]
 )
 def test_all_fields_are_read_and_what_is_left_out_is_unknown(tmp_path: Path, date: str, read: str) -> None:
-    found = read_provenance(written(tmp_path, date=date, filters="cosine above 0.9"))
-    assert found == Provenance(**(GIVEN | {"date": read}), filters="cosine above 0.9", seed_sentences="unknown")
-    assert "gpt-3.5-turbo" in str(found)
+    result = read_provenance(written(tmp_path, date=date, filters="cosine above 0.9"))
+    assert result == Provenance(**(GIVEN | {"date": read}), filters="cosine above 0.9", seed_sentences="unknown")
+    assert "gpt-3.5-turbo" in str(result)
 
 
 @pytest.mark.parametrize(
@@ -70,9 +70,9 @@ def test_a_corpus_has_the_provenance_beside_it(tmp_path: Path) -> None:
         read_corpus(f"generated:{corpus}")
     written(tmp_path)
     for name in (str(corpus), f"generated:{corpus}"):
-        found = read_corpus(name)
-        assert found.provenance == Provenance(**GIVEN)
-        assert (found.name, found.sha256) == (name, plain.sha256)
+        result = read_corpus(name)
+        assert result.provenance == Provenance(**GIVEN)
+        assert (result.name, result.sha256) == (name, plain.sha256)
     written(tmp_path, date="soon")
     with pytest.raises(BadData, match="date is 'soon'"):
         read_corpus(str(corpus))

@@ -247,15 +247,15 @@ def test_a_damaged_binary_file_makes_no_traceback(ending: str, data: st.DataObje
 )
 def test_the_rows_of_a_table_have_their_lines(tmp_path: Path, name: str, content: str, lines: tuple[int]) -> None:
     (tmp_path / name).write_bytes(content.encode())
-    found = read_table(tmp_path / name)
-    assert (found.columns, found.lines) == (("text", "score"), lines)
-    assert found.rows == (("one", "1.5"), ("two, too", "2"))
+    result = read_table(tmp_path / name)
+    assert (result.columns, result.lines) == (("text", "score"), lines)
+    assert result.rows == (("one", "1.5"), ("two, too", "2"))
 
 
 def test_without_a_header_the_first_row_is_a_row(tmp_path: Path) -> None:
     (tmp_path / "a.tsv").write_text("x\tx\t1\nz\tu\t2\n")
-    found = read_table(tmp_path / "a.tsv").headless()
-    assert (found.columns, found.rows, found.lines) == (("1", "2", "3"), (("x", "x", "1"), ("z", "u", "2")), (1, 2))
+    result = read_table(tmp_path / "a.tsv").headless()
+    assert (result.columns, result.rows, result.lines) == (("1", "2", "3"), (("x", "x", "1"), ("z", "u", "2")), (1, 2))
 
 
 def test_rows_of_json_may_leave_columns_out(tmp_path: Path) -> None:

@@ -73,7 +73,7 @@ def test_one_that_is_damaged_or_gone_is_one_line(one: Path, damage: Callable[[Pa
 
 def test_weights_in_half_precision_are_computed_with_in_32_bits(tiny: Tiny, tmp_path: Path) -> None:
     """The same vectors, bit for bit, as from a file that holds the rounded weights in 32 bits."""
-    found = []
+    results = []
     for name, kind in (("half", torch.float16), ("rounded", torch.float32), ("whole", torch.float32)):
         folder = tmp_path / name
         shutil.copytree(tiny("bert"), folder)
@@ -81,8 +81,8 @@ def test_weights_in_half_precision_are_computed_with_in_32_bits(tiny: Tiny, tmp_
         (model if name == "whole" else model.half()).to(kind).save_pretrained(folder)
         encoder = build(parse_method("mean").at(1.0), folder, seed=0).encoder
         assert {each.dtype for each in encoder.parameters()} == {torch.float32}
-        found.append(encoder.embed(SENTENCES))
-    half, rounded, whole = found
+        results.append(encoder.embed(SENTENCES))
+    half, rounded, whole = results
     assert half.dtype == np.float32
     assert np.array_equal(half, rounded)
     assert not np.array_equal(half, whole)

@@ -72,9 +72,9 @@ def test_of_a_word_that_is_there_twice_the_first_row_counts(installed: Path) -> 
 
 @pytest.mark.usefixtures("installed")
 def test_it_is_scored_under_its_name(tmp_path: Path) -> None:
-    found = call("eval", "glove:6b-50d", "--tasks", "toy-captions", "--device", "cpu", "--results", str(tmp_path))
-    assert found.exit_code == 0, found.output
-    assert "glove:6b-50d" in found.output
+    result = call("eval", "glove:6b-50d", "--tasks", "toy-captions", "--device", "cpu", "--results", str(tmp_path))
+    assert result.exit_code == 0, result.output
+    assert "glove:6b-50d" in result.output
 
 
 def test_a_file_of_that_name_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, installed: Path) -> None:
@@ -102,10 +102,10 @@ def test_a_package_that_holds_something_else_is_one_line(
     message: str,
 ) -> None:
     write(installed, vectors, words)
-    with pytest.raises(CsebError) as found:
+    with pytest.raises(CsebError) as error:
         embed("a")
-    assert message in str(found.value)
-    assert "\n" not in str(found.value)
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize("file", [PACKAGE.vectors, PACKAGE.words])

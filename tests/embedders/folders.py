@@ -79,17 +79,17 @@ def call(*arguments: object) -> Result:
 
 def refused(name: object, message: str, *arguments: object) -> None:
     """One line, exit 2."""
-    found = call(name, *arguments)
-    assert (found.exit_code, len(without_progress(found.stderr))) == (2, 1), found.output
-    assert message in found.stderr, found.stderr
-    assert len(found.stderr) < 1500
+    result = call(name, *arguments)
+    assert (result.exit_code, len(without_progress(result.stderr))) == (2, 1), result.output
+    assert message in result.stderr, result.stderr
+    assert len(result.stderr) < 1500
 
 
 def not_planned(encoder: Path) -> None:
     """A grid with this encoder is refused before its first job, in one line."""
     grid = ["run", WORLD, "--encoder", str(encoder), "--methods", "simcse", "--seeds", "1", "--steps", "1"]
     small = ["--corpus", "wikipedia:200", "--sizes", "100"]  # made at once, so that no line says how far it is
-    found = command_line.call(*grid, *small)
-    assert (found.exit_code, len(without_progress(found.stderr))) == (2, 1), found.output
-    assert without_progress(found.stderr)[0].startswith("cseb: ")
+    result = command_line.call(*grid, *small)
+    assert (result.exit_code, len(without_progress(result.stderr))) == (2, 1), result.output
+    assert without_progress(result.stderr)[0].startswith("cseb: ")
     assert not list(Path("results").rglob("*.jsonl"))

@@ -25,12 +25,12 @@ def test_the_modules_of_the_folder_are_applied(tiny: Tiny) -> None:
     dense = models.Dense(16, 5)
     library.SentenceTransformer(modules=[transformer, pooling, dense, models.Normalize()], device="cpu").save("st")
     embedder = find("st", EncoderOptions())
-    told: list[tuple[str, int, int]] = []
+    values: list[tuple[str, int, int]] = []
     embed = embedder.open()
-    with listening(lambda *each: told.append(each)):
+    with listening(lambda *each: values.append(each)):
         vectors = embed(SENTENCES)
-    assert told[0] == ("encoding sentences", 0, len(SENTENCES))
-    assert told[-1] == ("encoding sentences", len(SENTENCES), len(SENTENCES))
+    assert values[0] == ("encoding sentences", 0, len(SENTENCES))
+    assert values[-1] == ("encoding sentences", len(SENTENCES), len(SENTENCES))
     assert vectors.shape == (len(SENTENCES), 5)
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, rtol=1e-5)
     assert "modules=('Transformer', 'Pooling', 'Dense', 'Normalize'), normalised=True" in embedder.resolved
@@ -38,8 +38,8 @@ def test_the_modules_of_the_folder_are_applied(tiny: Tiny) -> None:
     plain = find("st", EncoderOptions(pooler="mean"))
     assert plain.open()(SENTENCES).shape == (len(SENTENCES), 16)
     assert plain.method == "mean"
-    found = call("st")
-    assert found.exit_code == 0, found.output
+    result = call("st")
+    assert result.exit_code == 0, result.output
     (weights,) = Path("st/2_Dense").glob("*.safetensors")
     weights.rename("st/2_Dense/pytorch_model.bin")
     assert "is a pickle, which can run code and is never opened" in call("st").stderr
@@ -68,13 +68,13 @@ def test_padding_is_left_out(tiny: Tiny, monkeypatch: pytest.MonkeyPatch, mode: 
     try:
         embed = find("st", EncoderOptions()).open()
         packed.clear()  # a look at whether the walk is right comes before
-        found = embed(SENTENCES)
+        result = embed(SENTENCES)
         assert torch.get_num_threads() == threads
     finally:
         torch.set_num_threads(before)
     assert sum(packed) == int(model.preprocess(SENTENCES)["attention_mask"].sum())
     assert len(packed) == threads
-    np.testing.assert_allclose(found, model.encode(SENTENCES), rtol=0, atol=1e-6)
+    np.testing.assert_allclose(result, model.encode(SENTENCES), rtol=0, atol=1e-6)
 
 
 def test_without_sentence_transformers_one_line_says_what_to_do(tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -86,8 +86,8 @@ def test_without_sentence_transformers_one_line_says_what_to_do(tiny: Tiny, monk
         '[{"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.Transformer"}]'
     )
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
-    found = call("st")
-    assert found.exit_code == 2
-    assert found.stderr == (
+    result = call("st")
+    assert result.exit_code == 2
+    assert result.stderr == (
         "cseb: sentence-transformers is not installed: pip install 'cseb[st]', or give --pooler to ignore its modules\n"
     )

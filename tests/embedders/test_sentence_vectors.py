@@ -19,12 +19,12 @@ def saved(tmp_path: Path, **arrays: object) -> str:
 
 
 def test_sentences_get_the_vectors_of_their_first_row(tmp_path: Path) -> None:
-    found = embedders.find(saved(tmp_path), EncoderOptions())
-    vectors = found.open()(["a bird", "a dog"])
+    result = embedders.find(saved(tmp_path), EncoderOptions())
+    vectors = result.open()(["a bird", "a dog"])
     assert vectors.tolist() == [[9, 10, 11], [0, 1, 2]]
     assert vectors.dtype == np.float32
     other = embedders.find(saved(tmp_path, vectors=VECTORS + 1), EncoderOptions())
-    assert other.source.sha256 != found.source.sha256
+    assert other.source.sha256 != result.source.sha256
 
 
 def test_a_sentence_that_is_not_there_is_named(tmp_path: Path) -> None:

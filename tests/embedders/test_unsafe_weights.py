@@ -114,10 +114,10 @@ def test_weights_that_are_not_finite_are_named_while_planning(tiny: Tiny, number
     from safetensors.torch import load_file, save_file
 
     folder = Path(shutil.copytree(tiny("bert"), "encoder"))
-    held = load_file(folder / "model.safetensors")
-    name = sorted(held)[3]
-    held[name].view(-1)[-1] = float(number)
-    save_file(held, folder / "model.safetensors", metadata={"format": "pt"})
+    stored = load_file(folder / "model.safetensors")
+    name = sorted(stored)[3]
+    stored[name].view(-1)[-1] = float(number)
+    save_file(stored, folder / "model.safetensors", metadata={"format": "pt"})
     with pytest.raises(BadData, match=rf"{name} holds numbers that are not finite"):
         find(str(folder), EncoderOptions(pooler="mean"))
     not_planned(folder)
@@ -127,9 +127,9 @@ def test_weights_that_are_not_finite_are_named_in_a_model_of_the_library_too(tin
     from safetensors.torch import load_file, save_file
 
     folder = st_folder(tiny("bert"), Path("st"))
-    held = load_file(folder / "model.safetensors")
-    name = next(iter(held))
-    save_file({**held, name: held[name] * float("nan")}, folder / "model.safetensors", {"format": "pt"})
+    stored = load_file(folder / "model.safetensors")
+    name = next(iter(stored))
+    save_file({**stored, name: stored[name] * float("nan")}, folder / "model.safetensors", {"format": "pt"})
     refused(folder, f"{name} holds numbers that are not finite")
 
 

@@ -115,6 +115,6 @@ def test_a_second_set_of_tasks_does_not_encode_again(tmp_path: Path) -> None:
 def test_vectors_that_depend_on_other_sentences_are_not_stored(tmp_path: Path) -> None:
     store, how = Store(tmp_path / "results"), EncoderOptions()
     store.prepare()
-    found = evaluate(find("words:tf-idf", how), how, "toy-captions", "", store, cache=tmp_path / "c")
-    assert found.cache == ""
+    result = evaluate(find("words:tf-idf", how), how, "toy-captions", "", store, cache=tmp_path / "c")
+    assert result.cache == ""
     assert not (tmp_path / "c").exists()

@@ -100,8 +100,8 @@ def test_eval_results_are_read_back_by_the_hub_s_own_code(tmp_path: Path) -> Non
     entries = parse_eval_result_entries(
         yaml.safe_load((tmp_path / ".eval_results" / f"cseb-{run.key}.yaml").read_text("utf-8"))
     )
-    found = {entry.task_id: (entry.dataset_id, entry.value) for entry in entries}
-    assert found == {
+    results = {entry.task_id: (entry.dataset_id, entry.value) for entry in entries}
+    assert results == {
         "sts12": ("princeton-nlp/datasets-for-simcse", 50.0),
         "sts13": ("princeton-nlp/datasets-for-simcse", 60.0),
         "stsb-dev": ("princeton-nlp/datasets-for-simcse", 55.5),
@@ -115,7 +115,7 @@ def test_eval_results_are_read_back_by_the_hub_s_own_code(tmp_path: Path) -> Non
 
 def test_scores_name_metric_configuration_and_split_of_their_data() -> None:
     run = scored(score("stsb-dev@1", "simcse-sts@1", 55.5), score("mr-fast@1", "senteval-fast@1", 70.0))
-    places = {one.task: (one.metric, one.config, one.split) for one in hub_scores(run)}
+    places = {each.task: (each.metric, each.config, each.split) for each in hub_scores(run)}
     assert places["sts12"] == ("cosine_spearman", "sts12", "test")
     assert places["stsb-dev"] == ("cosine_spearman", "stsb", "validation")
     assert places["mr-fast"] == ("senteval-fast", "mr", None)
@@ -128,10 +128,10 @@ def test_the_command_writes_both_formats_without_a_model(tmp_path: Path) -> None
     store.write(run, {})
     for form in ("mteb", "eval-results"):
         given = ["export", run.key, "--results", str(store.folder), "--format", form, "--to", str(tmp_path / "to")]
-        found = call(*given)
-        assert found.exit_code == 0, found.output
-        assert "left out: sickr@1" in found.stdout
-        assert call(*given).stdout == found.stdout  # a second time replaces the files
+        outcome = call(*given)
+        assert outcome.exit_code == 0, outcome.output
+        assert "left out: sickr@1" in outcome.stdout
+        assert call(*given).stdout == outcome.stdout  # a second time replaces the files
     assert (tmp_path / "to" / "results" / f"cseb__{run.key}" / run.key / "Banking77Classification.json").is_file()
     card = cseb.export(run.key, store.folder).card
     types = {result.dataset_type for result in ModelCard(card).data.eval_results or []}

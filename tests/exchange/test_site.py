@@ -113,10 +113,10 @@ def test_mistakes_are_one_line(tmp_path: Path) -> None:
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "file").write_text("")
     for to, message in (("full", "full is not empty; name a new folder"), ("full/file/x", "cannot be written")):
-        found = call("site", str(folder), "--to", str(tmp_path / to))
-        assert (found.exit_code, found.stderr.count("\n")) == (2, 1), found.output
-        assert message in found.stderr
+        result = call("site", str(folder), "--to", str(tmp_path / to))
+        assert (result.exit_code, result.stderr.count("\n")) == (2, 1), result.output
+        assert message in result.stderr
     with pytest.raises(BadResults, match="have no records; name a folder of records"):
         cseb.site(tmp_path / "full", to=tmp_path / "new")
-    found = call("site", str(folder), "--to", str(tmp_path / "new"))
-    assert found.stdout == f"5 pages; open {tmp_path / 'new' / 'index.html'}\n"
+    result = call("site", str(folder), "--to", str(tmp_path / "new"))
+    assert result.stdout == f"5 pages; open {tmp_path / 'new' / 'index.html'}\n"

@@ -66,19 +66,19 @@ def along(run: Record) -> Record:
 
 
 def test_numbers_of_a_record_by_step() -> None:
-    found = dict(series(along(record(values=(50.0, None, 70.0)))))
-    assert found[20] == {"train/loss": 1.5, "dev/stsb-dev": 60.0, "track/snli": 30.0}
-    assert found[40] == {"train/loss": 1.25, "dev/stsb-dev": 62.0, "track/snli": 31.0, "track/a_b": 5.0}
-    assert found[60]["best/sts12"] == 50.0
-    assert "best/sts13" not in found[60]  # the encoder has collapsed
-    assert found[60]["cost/train_seconds"] == 4.5
+    result = dict(series(along(record(values=(50.0, None, 70.0)))))
+    assert result[20] == {"train/loss": 1.5, "dev/stsb-dev": 60.0, "track/snli": 30.0}
+    assert result[40] == {"train/loss": 1.25, "dev/stsb-dev": 62.0, "track/snli": 31.0, "track/a_b": 5.0}
+    assert result[60]["best/sts12"] == 50.0
+    assert "best/sts13" not in result[60]  # the encoder has collapsed
+    assert result[60]["cost/train_seconds"] == 4.5
 
 
 def test_settings_name_the_options_of_parts_and_why_a_job_failed() -> None:
-    found = settings(record(failed="the loss is not finite"))
-    assert found["recipe.steps"] == 60
-    assert found["method"] == "simcse"
-    assert (found["status"], found["failure"]) == ("failed", "the loss is not finite")
+    result = settings(record(failed="the loss is not finite"))
+    assert result["recipe.steps"] == 60
+    assert result["method"] == "simcse"
+    assert (result["status"], result["failure"]) == ("failed", "the loss is not finite")
     assert series(record(failed="x"))[0][1].keys() == {"cost/train_seconds", "cost/score_seconds", "cost/peak_rss_mb"}
 
 
@@ -92,8 +92,8 @@ def stored(folder: Path, *records: Record) -> Path:
 
 def test_all_records_of_a_folder_are_sent(tmp_path: Path, fakes: list[Fake]) -> None:
     folder = stored(tmp_path / "results", record(), record(seed=1), record(seed=2, failed="no"))
-    found = call("export", "all", "--results", str(folder), "--format", "mlflow")
-    assert (found.exit_code, found.stdout) == (0, "written to mlflow\n"), found.output
+    result = call("export", "all", "--results", str(folder), "--format", "mlflow")
+    assert (result.exit_code, result.stdout) == (0, "written to mlflow\n"), result.output
     assert sorted(fake.settings["seed"] for fake in fakes) == [0, 1, 2]
     assert all(fake.finished for fake in fakes)
 
@@ -114,10 +114,10 @@ def test_a_tracker_that_fails_ends_no_grid(
         raise ConnectionError("no route\nto host")
 
     monkeypatch.setattr(Fake, "start", fail)
-    told: list[object] = []
+    values: list[object] = []
     event = Finished(record().key, record())
-    export_scores.tracked(told.append, "wandb", tmp_path)(event)
-    assert told == [event]
+    export_scores.tracked(values.append, "wandb", tmp_path)(event)
+    assert values == [event]
     assert "wandb fails: no route; cseb export" in capsys.readouterr().err
     folder = stored(tmp_path / "results", record(), record(seed=1))
     with pytest.raises(

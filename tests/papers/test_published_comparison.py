@@ -25,7 +25,7 @@ def runs(points: Sequence[float], method: str = "simcse", **options: object) -> 
 def full(records: list[Record]) -> list[Record]:
     """As if a hundred sentences were a thousandth of what the papers have."""
     wiki = {"subset": records[0].subset.__class__(size=1000, fraction=0.001, sha256="5" * 64)}
-    return [one.model_copy(update=wiki) for one in records]
+    return [record.model_copy(update=wiki) for record in records]
 
 
 def test_one_published_run_has_a_prediction_interval_and_several_have_welchs_test() -> None:
@@ -42,10 +42,10 @@ def test_one_published_run_has_a_prediction_interval_and_several_have_welchs_tes
 
 def test_a_cell_stands_beside_what_the_papers_print() -> None:
     records = full(runs([67.0, 68.0, 69.0]))
-    found = [
+    results = [
         line for line in compared_with_published(few_shot(records)).lines if line.values["where"] == "micse, Table 2"
     ]
-    (line,) = found
+    (line,) = results
     assert line.cells[:5] == (
         "simcse 1,000 (0.1 %)",
         "68.00 ± 1.00 (n=3)",
@@ -56,14 +56,16 @@ def test_a_cell_stands_beside_what_the_papers_print() -> None:
     assert line.values["difference"] == pytest.approx(0.06)
     assert (line.values["in_their_spread"], line.values["agrees"]) == (True, True)
     far = full(runs([77.0, 78.0, 79.0]))
-    (line,) = [one for one in compared_with_published(few_shot(far)).lines if one.values["where"] == "micse, Table 2"]
+    (line,) = [
+        line for line in compared_with_published(few_shot(far)).lines if line.values["where"] == "micse, Table 2"
+    ]
     assert (line.values["in_their_spread"], line.values["agrees"]) == (False, False)
 
 
 def test_what_was_measured_otherwise_does_not_compare() -> None:
     records = runs([67.0, 68.0])
     (line,) = [
-        one for one in compared_with_published(few_shot(records)).lines if one.values["where"] == "micse, Table 2"
+        line for line in compared_with_published(few_shot(records)).lines if line.values["where"] == "micse, Table 2"
     ]
     assert "corpus of 100,000 sentences, theirs 1,000,000" in line.cells[-1]
     assert line.values["agrees"] is None
@@ -71,11 +73,11 @@ def test_what_was_measured_otherwise_does_not_compare() -> None:
 
 def test_single_tasks_and_unknown_averages() -> None:
     records = [
-        one.model_copy(update={"subset": one.subset.__class__(size=10**6, fraction=1.0, sha256="5" * 64)})
-        for one in runs([70.0, 71.0], "micse")
+        each.model_copy(update={"subset": each.subset.__class__(size=10**6, fraction=1.0, sha256="5" * 64)})
+        for each in runs([70.0, 71.0], "micse")
     ]
-    found = compared_with_published(per_task(records))
-    named = {line.values["tasks"] for line in found.lines}
+    result = compared_with_published(per_task(records))
+    named = {line.values["tasks"] for line in result.lines}
     assert {"sts12@1", " ".join(STS)} <= named
     assert printed_name(STS) == "sts-avg"
     assert printed_name(STS[:2]) == ""

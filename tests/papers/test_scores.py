@@ -25,19 +25,19 @@ def test_all_rows_are_read() -> None:
 
 
 def test_simcse_on_all_data_has_four_published_values() -> None:
-    found = published("simcse", "sts-avg", 1.0, BERT)
-    assert {row.mean for row in found} == {76.25, 76.15, 76.13, 75.63}
-    assert ("msse", "Table 2", 76.13) in means(found)
-    assert ("compcse", "Table 1", 76.25) in means(found)
+    result = published("simcse", "sts-avg", 1.0, BERT)
+    assert {row.mean for row in result} == {76.25, 76.15, 76.13, 75.63}
+    assert ("msse", "Table 2", 76.13) in means(result)
+    assert ("compcse", "Table 1", 76.25) in means(result)
 
 
 def test_simcse_on_a_thousandth_has_three_and_the_doubtful_one_says_so() -> None:
-    found = {row.mean: row for row in published("simcse", "sts-avg@1", 0.001, f"google-bert/{BERT}@main")}
-    assert {mean: (row.std, row.n_seeds) for mean, row in found.items()} == {
+    results = {row.mean: row for row in published("simcse", "sts-avg@1", 0.001, f"google-bert/{BERT}@main")}
+    assert {mean: (row.std, row.n_seeds) for mean, row in results.items()} == {
         67.94: (1.16, 5), 66.69: (1.03, 5), 65.72: (0.25, 5),
     }  # fmt: skip
-    assert found[66.69].flag == "inconsistent"
-    assert found[67.94].flag == ""
+    assert results[66.69].flag == "inconsistent"
+    assert results[67.94].flag == ""
 
 
 def test_single_tasks_other_encoders_untrained_rows_and_triples() -> None:
@@ -71,7 +71,7 @@ def test_encoders_by_their_names_on_the_hub() -> None:
 
 
 def test_departures_name_what_is_not_as_in_the_paper() -> None:
-    (row,) = (one for one in published("msse", "sts-avg", 0.001, BERT) if one.table == "Table 2")
+    (row,) = (each for each in published("msse", "sts-avg", 0.001, BERT) if each.table == "Table 2")
     assert list(departures(record("msse", encoder="elsewhere"), "last", row)) == [
         "encoder elsewhere, theirs bert-base",
         "corpus of 100,000 sentences, theirs 1,000,000",
@@ -90,7 +90,7 @@ def test_the_dev_set_counts_where_the_paper_names_one() -> None:
     assert list(departures(other, "best", msse))[-1] == "checkpoint: best on sickr-dev, theirs the best on stsb-dev"
     assert (micse.paper, msse.paper) == ("micse", "msse")
     for select in ("best", "last"):  # miCSE does not say which checkpoint it prints
-        assert not any("checkpoint" in one for one in departures(other, select, micse))
+        assert not any("checkpoint" in each for each in departures(other, select, micse))
 
 
 def test_triples_are_no_wikipedia() -> None:

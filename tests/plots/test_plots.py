@@ -37,11 +37,11 @@ def lying(method: str, alignment: float, uniformity: float) -> Record:
 
 
 def training(records: list[Record]) -> Plot:
-    return runs.training(gather(records), {one.key: one for one in records})
+    return runs.training(gather(records), {record.key: record for record in records})
 
 
 def geometry(records: list[Record]) -> Plot:
-    return runs.geometry(gather(records), {one.key: one for one in records}, TASKS, "best")
+    return runs.geometry(gather(records), {record.key: record for record in records}, TASKS, "best")
 
 
 DRAWN: dict[str, Callable[[], Plot]] = {
@@ -58,7 +58,7 @@ DRAWN: dict[str, Callable[[], Plot]] = {
 def test_the_same_records_give_the_same_file(kind: str, ending: str, tmp_path: Path) -> None:
     from matplotlib import rc_context
 
-    files = [tmp_path / f"{one}{ending}" for one in "ab"]
+    files = [tmp_path / f"{each}{ending}" for each in "ab"]
     for file in files:
         with rc_context(style.SETTINGS):
             style.save(DRAWN[kind](), file)
@@ -88,7 +88,7 @@ def test_a_gain_is_the_mean_of_paired_differences() -> None:
 
 def test_every_seed_has_its_mark() -> None:
     plot = scores.seeds(few_shot(grid()))
-    drawn = sorted(float(x) for axes in plot.figure.axes for held in axes.collections for x, _ in held.get_offsets())
+    drawn = sorted(float(x) for axes in plot.figure.axes for each in axes.collections for x, _ in each.get_offsets())
     wanted = sorted(value for row in few_shot(grid()).rows for cell in row.cells for value in cell.values.values())
     assert drawn == pytest.approx(wanted)
 
@@ -122,8 +122,8 @@ def test_geometry_has_the_values_and_scores_of_the_records() -> None:
 def test_at_most_six_methods_are_drawn_and_untrained_encoders_are_grey() -> None:
     trained = [record(f"m{place}", values=(float(place),) * 3, size=size) for place in range(9) for size in (100, 1000)]
     untrained = [
-        one.model_copy(update={"data_seen": ()})
-        for one in (record("mean", resolved="mean()@1", values=(4.5,) * 3, size=size) for size in (100, 1000))
+        each.model_copy(update={"data_seen": ()})
+        for each in (record("mean", resolved="mean()@1", values=(4.5,) * 3, size=size) for size in (100, 1000))
     ]
     table = few_shot([*trained, *untrained])
     plot = scores.curves(table, {"tf-idf": 20.0})
@@ -165,8 +165,8 @@ def test_what_cannot_be_drawn_is_said_in_one_line(tmp_path: Path, monkeypatch: p
 def test_the_command_draws_and_prints_a_caption(kind: str, tmp_path: Path) -> None:
     store = Store(tmp_path)
     store.prepare()
-    for one in grid():
-        store.write(one, {})
+    for run in grid():
+        store.write(run, {})
     kind = "gain:simcse" if kind == "gain" else kind
     done = call("plot", str(tmp_path), "--kind", kind, "--out", str(tmp_path / "a.pdf"))
     assert done.exit_code == 0, done.output
@@ -178,16 +178,16 @@ def test_an_encoder_before_training_is_no_curve(tmp_path: Path) -> None:
     store = Store(tmp_path)
     store.prepare()
     standing = record("mean", size=1, corpus="none", dev="", resolved="mean()@1", values=(40.0, 50.0, 60.0))
-    for one in (*PAIRED, standing.model_copy(update={"subset": replace(standing.subset, size=0, fraction=1.0)})):
-        store.write(one, {})
+    for each in (*PAIRED, standing.model_copy(update={"subset": replace(standing.subset, size=0, fraction=1.0)})):
+        store.write(each, {})
     done = call("plot", str(tmp_path), "--out", str(tmp_path / "a.svg"))
     assert done.exit_code == 0, done.output
     assert "untrained" not in done.output
 
 
 def test_one_seed_has_no_bands_to_speak_of() -> None:
-    one = few_shot([record(size=size) for size in (100, 1000)])
-    assert "One seed, so no spread is given." in scores.curves(one).caption
-    assert "Bands" not in scores.curves(one).caption
+    first = few_shot([record(size=size) for size in (100, 1000)])
+    assert "One seed, so no spread is given." in scores.curves(first).caption
+    assert "Bands" not in scores.curves(first).caption
     several = [record(size=size, seed=seed) for size in (100, 1000) for seed in (0, 1)]
     assert "Bands: ± one standard deviation." in scores.curves(few_shot(several)).caption

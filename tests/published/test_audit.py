@@ -31,7 +31,7 @@ def known() -> list[Finding]:
 
 
 def of(kind: str, found: Sequence[Finding]) -> list[Finding]:
-    return [one for one in found if one.kind == kind]
+    return [each for each in found if each.kind == kind]
 
 
 def cell(mean: float, task: str = "sts12", **fields: object) -> Printed:
@@ -45,36 +45,36 @@ def row(values: Sequence[float], average: float, **fields: object) -> list[Print
 
 def test_counts_are_those_found_by_hand() -> None:
     """10 of 143 averages, 12 accuracies off their grid, 3 values with the mark of the damaged file."""
-    counts = Counter(one.kind for one in known())
+    counts = Counter(each.kind for each in known())
     assert counts["average"] + counts["rounding"] == 10
     assert (counts["granularity"], counts["corrupted-subj"], counts["disagreement"]) == (12, 3, 16)
     assert (counts["range"], counts["deviation"]) == (0, 0)
 
 
 def test_averages_say_how_far_they_are_off() -> None:
-    far = {one.cell: one.why for one in of("average", known())}
+    far = {each.cell: each.why for each in of("average", known())}
     assert "81.6643, difference +0.1457" in far["promcse bert-base sts-avg spearman"]
     assert "85.4771, difference +0.0429" in far["scd bert-base 100 % transfer-avg accuracy"]
     beyond = [why for why in far.values() if abs(float(why.split("difference ")[1].split(";")[0])) > 0.015]
     assert len(beyond) == 3  # one of the four stands in two papers with the same digits
     assert len(of("average", known())) == 7
-    assert {one.printed for one in of("rounding", known())} == {"78.49", "87.43", "80.22"}
+    assert {each.printed for each in of("rounding", known())} == {"78.49", "87.43", "80.22"}
 
 
 def test_off_the_grid_are_exactly_the_flagged_cells() -> None:
-    flagged = {(one.where, one.text) for one in shipped_rows() if one.flag == "not-single-run"}
-    assert {(one.where, one.printed) for one in of("granularity", known())} == flagged
+    flagged = {(each.where, each.text) for each in shipped_rows() if each.flag == "not-single-run"}
+    assert {(each.where, each.printed) for each in of("granularity", known())} == flagged
 
 
 def test_disagreements_name_every_value() -> None:
-    told = {one.cell: one for one in of("disagreement", known())}
-    assert told["simcse bert-base 100 % sts-avg spearman"].printed == "76.15 / 75.63 / 76.25 / 76.13"
-    assert told["simcse bert-base 0.1 % sts-avg spearman"].printed == "67.94 / 66.69 / 65.72"
-    assert told["mirror bert-base 100 % sts-avg spearman"].printed == "75.40 / 43.32"
-    assert told["diffcse bert-base 100 % sickr spearman"].printed == "71.29 / 71.23"
-    assert "most on mrpc (1.62)" in told["simcse bert-base 100 % transfer-avg accuracy"].why
-    assert "most on sts12 (5.80)" in told["ct bert-base 100 % sts-avg spearman"].why
-    methods = Counter(name.split()[0] for name in told)
+    contents = {each.cell: each for each in of("disagreement", known())}
+    assert contents["simcse bert-base 100 % sts-avg spearman"].printed == "76.15 / 75.63 / 76.25 / 76.13"
+    assert contents["simcse bert-base 0.1 % sts-avg spearman"].printed == "67.94 / 66.69 / 65.72"
+    assert contents["mirror bert-base 100 % sts-avg spearman"].printed == "75.40 / 43.32"
+    assert contents["diffcse bert-base 100 % sickr spearman"].printed == "71.29 / 71.23"
+    assert "most on mrpc (1.62)" in contents["simcse bert-base 100 % transfer-avg accuracy"].why
+    assert "most on sts12 (5.80)" in contents["ct bert-base 100 % sts-avg spearman"].why
+    methods = Counter(name.split()[0] for name in contents)
     assert methods == {"simcse": 7, "micse": 3, "pcl": 2, "ct": 1, "mirror": 1, "diffcse": 1, "rankencoder": 1}
 
 
@@ -90,27 +90,27 @@ def test_claims_fail_exactly_where_they_were_found_to() -> None:
 
 
 def test_claims_come_with_their_arithmetic() -> None:
-    said = {one.claim.name: one.arithmetic for one in contradicted(claims(), shipped_rows())}
-    assert said["micse-04"].endswith("= +1.98 (sts-avg), stated +3.94, which is micse - scd")
-    assert said["micse-14"].startswith("largest: ")
-    assert "= +5.74" in said["micse-14"]
-    assert said["msse-05"].endswith("= +0.08 (sts-avg); no deviation over runs is printed")
+    contents = {each.claim.name: each.arithmetic for each in contradicted(claims(), shipped_rows())}
+    assert contents["micse-04"].endswith("= +1.98 (sts-avg), stated +3.94, which is micse - scd")
+    assert contents["micse-14"].startswith("largest: ")
+    assert "= +5.74" in contents["micse-14"]
+    assert contents["msse-05"].endswith("= +0.08 (sts-avg); no deviation over runs is printed")
 
 
 @pytest.mark.parametrize("verdict", ["stated", "tables"])
 def test_a_planted_fault_in_a_sound_claim_is_found(verdict: str, tmp_path: Path) -> None:
     """Whatever is wrong, the sentence or the cell, the check of a sound difference no longer comes out."""
-    rows, said = list(shipped_rows()), claims()
+    rows, result = list(shipped_rows()), claims()
     if verdict == "stated":
         text = (FOLDER / "checks.csv").read_text("utf-8").replace("sickr,+0.44", "sickr,+0.46")
         (tmp_path / "checks.csv").write_text(text)
-        said = read_claims((FOLDER / "claims.csv"), tmp_path / "checks.csv")
+        result = read_claims((FOLDER / "claims.csv"), tmp_path / "checks.csv")
     else:
         place = next(
-            i for i, one in enumerate(rows) if (one.method, one.task, one.table) == ("scd", "sickr", "Table 1")
+            i for i, each in enumerate(rows) if (each.method, each.task, each.table) == ("scd", "sickr", "Table 1")
         )
         rows[place] = replace(rows[place], mean=rows[place].mean - 0.02)
-    assert "micse-01" in {failed.claim.name for failed in contradicted(said, rows)}
+    assert "micse-01" in {failed.claim.name for failed in contradicted(result, rows)}
     assert "micse-01" not in {failed.claim.name for failed in contradicted(claims(), shipped_rows())}
 
 
@@ -127,8 +127,8 @@ def test_sound_rows_give_nothing() -> None:
 def test_how_far_an_average_may_be_off(average: str, kinds: list[str]) -> None:
     """Cells of 70.00 may be 70.005 before they are rounded: then 70.01 is what their mean rounds to, but not 70.02."""
     rows = row((70.0,) * 7, float(average))
-    found = audit([*rows[:-1], replace(rows[-1], text=average)])
-    assert [one.kind for one in found] == kinds
+    result = audit([*rows[:-1], replace(rows[-1], text=average)])
+    assert [each.kind for each in result] == kinds
 
 
 @pytest.mark.parametrize(
@@ -147,22 +147,22 @@ def test_how_far_an_average_may_be_off(average: str, kinds: list[str]) -> None:
 )
 def test_values_that_cannot_be(fields: dict[str, object], kind: str) -> None:
     mean = float(str(fields["mean"]))
-    assert [one.kind for one in audit([replace(cell(mean), **fields)])] == ([kind] if kind else [])  # type: ignore[arg-type]
+    assert [each.kind for each in audit([replace(cell(mean), **fields)])] == ([kind] if kind else [])  # type: ignore[arg-type]
 
 
 def test_values_disagree_only_beyond_their_digits_and_within_one_setting() -> None:
     first = cell(76.15, encoder="bert-base", fraction=1.0)
     coarse = replace(first, mean=76.2, text="76.2", table="Table 2")
     assert audit([first, coarse]) == []
-    assert [one.kind for one in audit([first, replace(coarse, mean=76.3, text="76.3")])] == ["disagreement"]
+    assert [each.kind for each in audit([first, replace(coarse, mean=76.3, text="76.3")])] == ["disagreement"]
     for other in ({"encoder": "bert-large"}, {"fraction": 0.1}, {"variant": "p=0.1"}, {"task": "sts13"}):
         assert audit([first, replace(coarse, mean=80.0, text="80.0", **other)]) == []  # type: ignore[arg-type]
 
 
 def test_a_file_of_ones_own_is_a_paper_of_its_own(tmp_path: Path) -> None:
     (tmp_path / "mine.csv").write_text("method,task,mean\nsimcse,trec,88.7\n")
-    (found,) = audit(read([tmp_path / "mine.csv"]))
-    assert (found.kind, found.where) == ("granularity", "mine")
+    (result,) = audit(read([tmp_path / "mine.csv"]))
+    assert (result.kind, result.where) == ("granularity", "mine")
 
 
 @pytest.mark.parametrize(
@@ -184,11 +184,11 @@ def test_a_check_that_cannot_be_says_where(tmp_path: Path, line: str, words: str
 def test_significance_is_tested_where_deviations_are_printed(tmp_path: Path) -> None:
     (tmp_path / "claims.csv").write_text("id,paper,location,claim,stated\nc1,ours,1,much better,significant\n")
     (tmp_path / "checks.csv").write_text("claim,check,a,b,expect\nc1,significant,method=mine,method=theirs,\n")
-    said = read_claims(tmp_path / "claims.csv", tmp_path / "checks.csv")
+    text = read_claims(tmp_path / "claims.csv", tmp_path / "checks.csv")
     seeds = {"std": 0.5, "std_text": "0.50", "n_seeds": 5}
     for gap, expected in ((2.0, 0), (0.2, 1), (-2.0, 1)):
         rows = [cell(70.0 + gap, **seeds), cell(70.0, method="theirs", **seeds)]  # type: ignore[arg-type]
-        assert len(contradicted(said, rows)) == expected
+        assert len(contradicted(text, rows)) == expected
 
 
 def test_the_script_prints_findings_and_returns_an_exit_code(

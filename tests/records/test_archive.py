@@ -16,7 +16,7 @@ from tests.factory import record
 from tests.world import WORLD
 
 ITEMS = {"sts12@1/best": np.linspace(-1, 1, 500, dtype=np.float32), "sts12@1/last": np.zeros(3, dtype=np.float32)}
-RECORDS = sorted((record(seed=seed, values=(seed, 2.0, 3.0)) for seed in range(4)), key=lambda one: one.key)
+RECORDS = sorted((record(seed=seed, values=(seed, 2.0, 3.0)) for seed in range(4)), key=lambda record: record.key)
 
 
 def members(loose: Store) -> list[tuple[str, bytes]]:
@@ -29,11 +29,11 @@ def members(loose: Store) -> list[tuple[str, bytes]]:
 
 @pytest.fixture
 def loose(tmp_path: Path) -> Store:
-    held = Store(tmp_path / "loose")
-    held.prepare()
-    for one in RECORDS:
-        held.write(one, ITEMS)
-    return held
+    stored = Store(tmp_path / "loose")
+    stored.prepare()
+    for run in RECORDS:
+        stored.write(run, ITEMS)
+    return stored
 
 
 @pytest.fixture
@@ -44,14 +44,14 @@ def archived(loose: Store, tmp_path: Path) -> Store:
 
 
 def test_an_archive_reads_as_the_folder_that_it_holds(loose: Store, archived: Store) -> None:
-    keys = {one.key for one in RECORDS}
+    keys = {record.key for record in RECORDS}
     assert archived.exists()
     assert archived.keys() == archived.done([*keys, "0" * 16]) == keys
     assert archived.load() == loose.load() == (RECORDS, [])
-    for one in RECORDS:
-        assert archived.read(one.key) == archived.find(one.key) == one
-        assert archived.content(one.key) == loose.content(one.key)
-        back = archived.read_items(one.key)
+    for run in RECORDS:
+        assert archived.read(run.key) == archived.find(run.key) == run
+        assert archived.content(run.key) == loose.content(run.key)
+        back = archived.read_items(run.key)
         assert back.keys() == ITEMS.keys()
         assert all((back[name] == ITEMS[name]).all() for name in ITEMS)
     assert archived.find("0" * 16) is None
@@ -74,7 +74,7 @@ def test_records_beside_an_archive_count_too_and_it_is_never_changed(archived: S
     assert len(archived.load()[0]) == 5
     assert archived.read(other.key) == other
     archived.remove(other.key)
-    assert archived.keys() == {one.key for one in RECORDS}
+    assert archived.keys() == {record.key for record in RECORDS}
     with pytest.raises(BadResults, match="never changed"):
         archived.write(RECORDS[0], ITEMS)
     with pytest.raises(BadResults, match="never changed"):
@@ -94,7 +94,9 @@ def test_a_key_in_both_places_stands_for_one_record_or_is_refused(loose: Store, 
 
 
 def test_items_that_were_left_out_are_said_to_be(loose: Store, archived: Store) -> None:
-    (archived.folder / "records.zip").write_bytes(packed(one for one in members(loose) if one[0].startswith("runs/")))
+    (archived.folder / "records.zip").write_bytes(
+        packed(each for each in members(loose) if each[0].startswith("runs/"))
+    )
     with pytest.raises(BadResults, match=f"records.zip leaves out the items of {RECORDS[0].key}"):
         archived.read_items(RECORDS[0].key)
     assert archived.place(RECORDS[0].key) == (f"{archived.folder / 'records.zip'}, runs/{RECORDS[0].key}.json", "")
@@ -145,10 +147,10 @@ def _too_large(content: bytes) -> bytes:
 def test_a_damaged_archive_is_one_line(archived: Store, change: object, message: str) -> None:
     path = archived.folder / "records.zip"
     path.write_bytes(change(path.read_bytes()))  # type: ignore[operator]
-    with pytest.raises(BadResults) as found:
+    with pytest.raises(BadResults) as error:
         archived.load()
-    assert message in str(found.value)
-    assert "\n" not in str(found.value)
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)
 
 
 def test_a_member_twice_is_refused(archived: Store) -> None:
@@ -162,10 +164,10 @@ def test_a_member_twice_is_refused(archived: Store) -> None:
 @pytest.fixture
 def several(loose: Store, tmp_path: Path) -> Store:
     """A folder whose records lie in three archives."""
-    held = members(loose)
+    stored = members(loose)
     (tmp_path / "several").mkdir()
     for name, keys in (("records.zip", {1, 3}), ("records-2.zip", {0}), ("records-3.zip", {2})):
-        own = [one for one in held if any(RECORDS[place].key in one[0] for place in keys)]
+        own = [each for each in stored if any(RECORDS[place].key in each[0] for place in keys)]
         (tmp_path / "several" / name).write_bytes(packed(own))
     return Store(tmp_path / "several")
 
@@ -173,23 +175,23 @@ def several(loose: Store, tmp_path: Path) -> Store:
 def test_several_archives_read_as_one(loose: Store, archived: Store, several: Store) -> None:
     assert several.keys() == archived.keys()
     assert several.load() == loose.load()
-    for one in RECORDS:
-        assert several.find(one.key) == one
-        assert several.content(one.key) == loose.content(one.key)
-        assert several.read_items(one.key).keys() == ITEMS.keys()
+    for run in RECORDS:
+        assert several.find(run.key) == run
+        assert several.content(run.key) == loose.content(run.key)
+        assert several.read_items(run.key).keys() == ITEMS.keys()
     assert several.place(RECORDS[0].key)[0] == f"{several.folder / 'records-2.zip'}, runs/{RECORDS[0].key}.json"
     with pytest.raises(BadResults, match="never changed"):
         several.remove(RECORDS[2].key)
 
 
 def test_an_archive_that_comes_or_is_replaced_meanwhile_is_seen(loose: Store, several: Store) -> None:
-    held, third = members(loose), several.folder / "records-3.zip"
+    result, third = members(loose), several.folder / "records-3.zip"
     content = third.read_bytes()
     third.unlink()
     assert several.find(RECORDS[2].key) is None
     third.write_bytes(content)
     assert several.find(RECORDS[2].key) == RECORDS[2]
-    third.write_bytes(packed([(name, text.replace(b"2.0", b"7.5")) for name, text in held if RECORDS[2].key in name]))
+    third.write_bytes(packed([(name, text.replace(b"2.0", b"7.5")) for name, text in result if RECORDS[2].key in name]))
     assert several.read(RECORDS[2].key).points("best")["sts13@1"] == 7.5
 
 

@@ -25,8 +25,8 @@ def folder(tmp_path: Path) -> Path:
 def test_a_key_its_beginning_and_its_file_are_one_record(folder: Path) -> None:
     key = "bb33" * 4
     for text in (key, "bb", str(folder / "runs" / f"{key}.json")):
-        store, found = find(text, folder)
-        assert (store.folder, found.key) == (folder, key)
+        store, result = find(text, folder)
+        assert (store.folder, result.key) == (folder, key)
 
 
 @pytest.mark.parametrize(

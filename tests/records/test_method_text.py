@@ -30,11 +30,11 @@ WORDS = st.one_of(NASTY, st.text(st.characters(exclude_categories=("Cs",)), max_
 SINGLE = st.one_of(
     st.none(), st.booleans(), st.integers(-(2**62), 2**62), st.floats(allow_nan=False, allow_infinity=False), WORDS
 )
-VALUES = st.recursive(SINGLE, lambda held: st.lists(held, max_size=3).map(tuple), max_leaves=5)
+VALUES = st.recursive(SINGLE, lambda each: st.lists(each, max_size=3).map(tuple), max_leaves=5)
 PARTS = st.builds(
     Stated,
     st.builds(Part, NAMES, st.dictionaries(st.from_regex(r"[a-d]{1,2}_", fullmatch=True), VALUES, max_size=3).map(
-        lambda held: tuple(held.items())
+        lambda each: tuple(each.items())
     )),
     st.integers(1, 99),
 )  # fmt: skip
@@ -62,7 +62,7 @@ def test_what_is_written_reads_back(parts: list[Stated]) -> None:
     assert all(ast.parse(f"f({stated.shown()})") for stated in read_method(text))
 
 
-@given(st.lists(PARTS, min_size=1, max_size=3, unique_by=lambda one: one.part.name))
+@given(st.lists(PARTS, min_size=1, max_size=3, unique_by=lambda each: each.part.name))
 def test_every_reader_sees_the_same_parts(parts: list[Stated]) -> None:
     text = written(parts)
     run = record(resolved=text)
@@ -87,11 +87,11 @@ def test_two_texts_differ_where_they_differ(a: list[Stated], b: list[Stated]) ->
 def test_a_text_that_is_no_method_is_one_line(text: str) -> None:
     """Either it reads back as it stands, or one line says where it cannot be read; never a guess."""
     try:
-        found = read_method(text)
+        result = read_method(text)
     except BadResults as error:
         assert "\n" not in str(error)
     else:
-        assert [one.part.name for one in found] == [one.part.name for one in read_method(written(list(found)))]
+        assert [each.part.name for each in result] == [each.part.name for each in read_method(written(list(result)))]
 
 
 @pytest.mark.parametrize(
@@ -114,13 +114,13 @@ def test_where_a_text_is_no_method_is_named(text: str, start: str) -> None:
 def test_every_method_of_ours_reads_back() -> None:
     for name in METHODS:
         resolved = parse_method(name).at(0.01)
-        found = read_method(resolved.resolved())
-        assert [one.part for one in found] == list(resolved.parts())
+        result = read_method(resolved.resolved())
+        assert [each.part for each in result] == list(resolved.parts())
 
 
 def test_every_expected_record_reads_back() -> None:
-    for one in Store(ROOT / "benchmarks/expected/demo").load()[0]:
-        assert written(list(read_method(one.resolved))) == one.resolved
+    for run in Store(ROOT / "benchmarks/expected/demo").load()[0]:
+        assert written(list(read_method(run.resolved))) == run.resolved
 
 
 @pytest.mark.parametrize(

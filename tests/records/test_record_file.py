@@ -30,11 +30,11 @@ def store(tmp_path: Path) -> Store:
 
 def test_a_truncated_record_is_run_again(store: Store) -> None:
     whole, torn, failed = record(seed=0), record(seed=1), record(seed=2, failed="out of memory")
-    for one in (whole, torn, failed):
-        store.write(one, {})
+    for each in (whole, torn, failed):
+        store.write(each, {})
     path = store.runs / f"{torn.key}.json"
     path.write_bytes(path.read_bytes()[:-40])
-    keys = [one.key for one in (whole, torn, failed)]
+    keys = [each.key for each in (whole, torn, failed)]
     assert store.keys() == set(keys)
     assert store.done(keys) == {whole.key, failed.key}
     with pytest.raises(BadResults, match="not a record"):
@@ -42,15 +42,15 @@ def test_a_truncated_record_is_run_again(store: Store) -> None:
 
 
 def test_what_is_not_a_record_is_named_with_its_reason(store: Store) -> None:
-    one = record()
-    store.write(one, {})
-    text = (store.runs / f"{one.key}.json").read_text()
+    run = record()
+    store.write(run, {})
+    text = (store.runs / f"{run.key}.json").read_text()
     newer = text.replace('"format": 2', '"format": 3, "novelty": true')
     files: dict[str, tuple[bytes, str]] = {
         "a" * 16 + ".json": (b"", "not a record: Invalid JSON"),
         "b" * 16 + ".json": (b"\xff\xfe\x00", "not a record"),
         "c" * 16 + ".json": (newer.encode(), "format 3; this version of cseb reads format 2"),
-        "d" * 16 + ".json": (text.encode(), f"contains the record '{one.key}'"),
+        "d" * 16 + ".json": (text.encode(), f"contains the record '{run.key}'"),
         "e" * 16 + ".json": (text.replace('"seed": 0', '"seed": "0"').encode(), "seed: "),
         "f" * 16 + ".json": (text.replace('"seed": 0', '"seed": 0, "\\u001b[31m": 1').encode(), "[31m"),
         "notes.txt": (b"remember the milk", "not a record"),
@@ -61,7 +61,7 @@ def test_what_is_not_a_record_is_named_with_its_reason(store: Store) -> None:
     os.mkfifo(store.runs / ("1" * 16 + ".json"))
     (store.runs / ".DS_Store").write_bytes(b"x")
     records, problems = store.load()
-    assert records == [one]
+    assert records == [run]
     reasons = {problem.path.name: problem.reason for problem in problems}
     assert reasons.keys() == {*files, "0" * 16 + ".json", "1" * 16 + ".json"}
     for name in ("0" * 16 + ".json", "1" * 16 + ".json"):
@@ -96,7 +96,7 @@ def survives(store: Store, content: bytes) -> None:
     records, problems = store.load()
     assert len(records) + len(problems) == 1
     assert all(problem.reason and problem.reason.isprintable() for problem in problems)
-    assert store.done([record().key]) == {one.key for one in records}
+    assert store.done([record().key]) == {record.key for record in records}
     try:
         table = few_shot([*records, record(seed=1)], problems)
     except CsebError:
@@ -124,8 +124,8 @@ class Evil:
 
 
 def test_items_are_never_unpickled(store: Store) -> None:
-    one = record()
-    np.savez(store.items / f"{one.key}.npz", evil=np.array([Evil(store.folder / "pwned")], dtype=object))
+    run = record()
+    np.savez(store.items / f"{run.key}.npz", evil=np.array([Evil(store.folder / "pwned")], dtype=object))
     with pytest.raises(BadResults, match="cannot be read"):
-        store.read_items(one.key)
+        store.read_items(run.key)
     assert not (store.folder / "pwned").exists()

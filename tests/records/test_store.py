@@ -26,30 +26,30 @@ def names(store: Store) -> list[str]:
 
 
 def test_what_is_written_is_read_back(store: Store) -> None:
-    one = record()
-    store.write(one, ITEMS)
-    assert store.read(one.key) == one
-    assert store.load() == ([one], [])
-    assert store.keys() == store.done([one.key, "0" * 16]) == {one.key}
-    back = store.read_items(one.key)
+    run = record()
+    store.write(run, ITEMS)
+    assert store.read(run.key) == run
+    assert store.load() == ([run], [])
+    assert store.keys() == store.done([run.key, "0" * 16]) == {run.key}
+    back = store.read_items(run.key)
     assert back.keys() == ITEMS.keys()
     assert all(back[name].dtype == np.float32 and (back[name] == ITEMS[name]).all() for name in ITEMS)
 
 
 def test_a_record_is_the_same_text_every_time_and_indented(store: Store) -> None:
-    one = record()
-    store.write(one, {})
-    text = (store.runs / f"{one.key}.json").read_text()
+    run = record()
+    store.write(run, {})
+    text = (store.runs / f"{run.key}.json").read_text()
     store.write(Record.model_validate_json(text), {})
-    assert (store.runs / f"{one.key}.json").read_text() == text
+    assert (store.runs / f"{run.key}.json").read_text() == text
     assert text.startswith('{\n  "format": 2,\n  "key"')
     assert text.endswith("}\n")
 
 
 def test_removing_takes_both_files(store: Store) -> None:
-    one = record()
-    store.write(one, ITEMS)
-    store.remove(one.key)
+    run = record()
+    store.write(run, ITEMS)
+    store.remove(run.key)
     assert names(store) == []
 
 
@@ -60,10 +60,10 @@ def test_only_a_key_names_a_file(store: Store, key: str) -> None:
 
 
 def test_a_record_that_would_not_read_back_is_not_written(store: Store) -> None:
-    one = record()
-    cost = replace(one.cost)
+    run = record()
+    cost = replace(run.cost)
     object.__setattr__(cost, "train_seconds", float("nan"))  # what it cannot be made with
-    broken = one.model_copy(update={"cost": cost})
+    broken = run.model_copy(update={"cost": cost})
     with pytest.raises(BadResults, match=r"cost\.train_seconds"):
         store.write(broken, ITEMS)
     assert names(store) == []
@@ -98,13 +98,13 @@ def test_a_full_disk_leaves_no_record_and_no_temporary(
 
 
 def test_a_failed_rewrite_keeps_what_was_there(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    one = record()
-    store.write(one, ITEMS)
+    run = record()
+    store.write(run, ITEMS)
     monkeypatch.setattr(os, "replace", fail(errno.ENOSPC))
     with pytest.raises(BadResults):
-        store.write(one, {"sts12@1/best": np.ones(2, dtype=np.float32)})
-    assert store.read(one.key) == one
-    assert store.read_items(one.key).keys() == ITEMS.keys()
+        store.write(run, {"sts12@1/best": np.ones(2, dtype=np.float32)})
+    assert store.read(run.key) == run
+    assert store.read_items(run.key).keys() == ITEMS.keys()
 
 
 # Processes that are killed

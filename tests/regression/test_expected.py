@@ -39,12 +39,12 @@ def test_a_reference_reads_back(tmp_path: Path) -> None:
 
 
 def test_conditions_are_those_that_round_sums() -> None:
-    here = conditions([record()])
-    assert here["threads"] == "1"
-    assert here["cpu"]
-    assert condition_difference(here, here) == ""
-    assert condition_difference(here, conditions([record(torch="2.8.0")])) == "torch is 2.7.0 here, 2.8.0 there"
-    assert condition_difference(here, conditions([record(device="cuda")])) == "device is cpu here, cuda there"
+    ours = conditions([record()])
+    assert ours["threads"] == "1"
+    assert ours["cpu"]
+    assert condition_difference(ours, ours) == ""
+    assert condition_difference(ours, conditions([record(torch="2.8.0")])) == "torch is 2.7.0 here, 2.8.0 there"
+    assert condition_difference(ours, conditions([record(device="cuda")])) == "device is cpu here, cuda there"
 
 
 def test_one_bit_of_one_item_changes_the_digest_of_its_checkpoint_alone() -> None:

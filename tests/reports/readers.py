@@ -11,7 +11,7 @@ from cseb.reports.documents import number, remarks
 
 def cells_of_markdown(text: str) -> list[list[str]]:
     rows = [line for line in text.splitlines() if line.startswith("|")]
-    parsed = [[one.strip() for one in re.split(r"(?<!\\)\|", row)[1:-1]] for row in rows]
+    parsed = [[each.strip() for each in re.split(r"(?<!\\)\|", row)[1:-1]] for row in rows]
     assert len({len(row) for row in parsed}) == 1
     assert set(parsed[1]) == {"---"}
     return [[row[0].rstrip(" †").strip("`").replace(r"\|", "|"), *row[1:]] for row in parsed[2:]]
@@ -39,7 +39,7 @@ def cells_of_latex(text: str) -> list[list[str]]:
     head, body = re.findall(r"\\toprule\n(.*)\\midrule\n(.*)\\bottomrule", text, flags=re.DOTALL)[0]
     rows = [re.split(r"(?<!\\)&", line.removesuffix(r"\\").strip()) for line in (head + body).splitlines()]
     assert {len(row) for row in rows} == {len(layout)}
-    return [[untex(unfolded(one)) for one in row] for row in rows[1:]]
+    return [[untex(unfolded(each)) for each in row] for row in rows[1:]]
 
 
 def unfolded(name: str) -> str:

@@ -37,9 +37,9 @@ def test_a_dev_set_has_items_because_not_every_one_has_pairs(dev: str) -> None:
 def test_tasks_that_no_average_of_the_table_holds_are_named() -> None:
     tasks = ("sts12@1", "mr@1", "cr@1")
     runs = [record(tasks=tasks, measures={"mr@1": "accuracy@1", "cr@1": "accuracy@1"}, benchmark="b")]
-    said = "Not shown, as they are scored by another protocol: mr, cr (accuracy@1). Choose them with --tasks."
-    assert said in few_shot(runs).notes
-    assert said not in few_shot(runs, (), StudyQuery(tasks=("sts12",))).notes
+    text = "Not shown, as they are scored by another protocol: mr, cr (accuracy@1). Choose them with --tasks."
+    assert text in few_shot(runs).notes
+    assert text not in few_shot(runs, (), StudyQuery(tasks=("sts12",))).notes
     assert not [note for note in per_task(runs).notes if note.startswith("Not shown")]
 
 
@@ -70,8 +70,8 @@ def test_notes_warn_of_large_subsets_and_of_mixed_versions() -> None:
 def test_a_table_of_several_libraries_of_linear_layers_says_so() -> None:
     def made(*libraries: str) -> tuple[str, ...]:
         records = [
-            one.model_copy(update={"origin": replace(one.origin, linear=library)})
-            for one, library in zip(seeds(len(libraries)), libraries, strict=True)
+            each.model_copy(update={"origin": replace(each.origin, linear=library)})
+            for each, library in zip(seeds(len(libraries)), libraries, strict=True)
         ]
         return few_shot(records).notes
 
@@ -97,9 +97,9 @@ def test_what_was_not_tested_is_not_called_equal() -> None:
     """Of few seeds it said that no method differed significantly, or marked methods twenty points below the best."""
     asked = StudyQuery(mark=True)
     for count in (1, 2, 4):
-        held = few_shot([record(method, seed=seed) for method in ("a", "b") for seed in range(count)], query=asked)
-        assert not any(found.best for row in held.rows for found in row.cells)
-        assert "Significance: not tested; a test takes 5 seeds of each method" in held.notes[0]
+        stored = few_shot([record(method, seed=seed) for method in ("a", "b") for seed in range(count)], query=asked)
+        assert not any(cell.best for row in stored.rows for cell in row.cells)
+        assert "Significance: not tested; a test takes 5 seeds of each method" in stored.notes[0]
 
 
 def test_of_one_method_nothing_is_said_about_differences() -> None:
@@ -114,9 +114,9 @@ def test_of_one_method_nothing_is_said_about_differences() -> None:
 
 def test_the_footer_of_a_single_seed_speaks_of_no_spread() -> None:
     """It spoke of a ± that stood nowhere."""
-    one = few_shot([record(size=size) for size in (100, 50_000)])
-    assert not one.spreads
-    assert says(one.notes, "Fewer than three seeds in 2 of 2 cells: one seed has no ±.")
+    first = few_shot([record(size=size) for size in (100, 50_000)])
+    assert not first.spreads
+    assert says(first.notes, "Fewer than three seeds in 2 of 2 cells: one seed has no ±.")
     two = few_shot(seeds()[:2]).notes
     assert says(two, "in 1 of 1 cell: ± is unreliable.")
     both = few_shot([*seeds()[:2], record(size=1000)]).notes

@@ -46,7 +46,7 @@ def test_every_comparison_has_its_scope_n_margin_and_family() -> None:
 
 def test_unpaired_all_seeds_of_both_methods_are_used() -> None:
     world, records = study({"simcse": 0, "good": 3}, seeds=8, noise=0.3)
-    kept = [one for one in records if one.method == "simcse" or one.seed < 5]
+    kept = [record for record in records if record.method == "simcse" or record.seed < 5]
     query = ComparisonQuery(baseline="simcse", select="last", paired=False)
     [effects] = sheets(gather(kept), query, world.item_scores())
     cells = row(effects, "good")
@@ -93,7 +93,7 @@ def test_seeds_that_would_settle_it_or_none() -> None:
 
 def test_all_pairs_and_curves() -> None:
     shown = page(baseline="", sizes=(100, 1000))
-    assert [len(one.lines) for one in shown] == [3, 3, 3]
+    assert [len(each.lines) for each in shown] == [3, 3, 3]
     assert "Holm over the 3 comparisons" in " ".join(shown[0].notes)
     assert "mean over the curve" in shown[-1].title
     assert len({note for sheet in shown for note in sheet.notes}) == sum(len(sheet.notes) for sheet in shown)
@@ -123,18 +123,18 @@ def test_missing_seeds_and_missing_items_are_said() -> None:
 def test_curves_of_methods_without_a_common_seed_at_one_size_are_compared_where_they_can_be() -> None:
     world, records = study({"simcse": 0, "good": 3, "same": 0.01}, (100, 1000), 4)
     other = {"simcse": (0, 1), "good": (2, 3), "same": (0, 1, 2, 3)}
-    held = [one for one in records if one.subset.size == 100 or one.seed in other[one.method]]
-    shown = sheets(gather(held), ComparisonQuery(baseline="simcse", select="last"), world.item_scores())
-    curve = [one for one in shown if one.name == "effects"][-1]
+    values = [record for record in records if record.subset.size == 100 or record.seed in other[record.method]]
+    shown = sheets(gather(values), ComparisonQuery(baseline="simcse", select="last"), world.item_scores())
+    curve = [each for each in shown if each.name == "effects"][-1]
     assert [line.cells[0] for line in curve.lines] == ["same"]
 
 
 def test_a_method_without_scores_is_named() -> None:
     world, records = study({"simcse": 0, "good": 3, "gone": 1}, sizes=(100, 1000))
-    kept = [one for one in records if (one.method, one.subset.size) != ("gone", 100)]
+    kept = [record for record in records if (record.method, record.subset.size) != ("gone", 100)]
     shown = sheets(gather(kept), ComparisonQuery(baseline="simcse", select="last"), world.item_scores())
     assert "Not compared, without scores here: gone." in shown[0].notes
-    assert [one.name for one in shown] == ["effects"] * 3
+    assert [each.name for each in shown] == ["effects"] * 3
 
 
 def test_every_format_holds_every_row() -> None:
@@ -144,11 +144,11 @@ def test_every_format_holds_every_row() -> None:
         assert "micse+ami(layers=(7,8))" in text
         if name == "csv":
             rows = list(csv.DictReader(io.StringIO(text)))
-            assert [one["sheet"] for one in rows] == ["effects"] * 2
+            assert [row["sheet"] for row in rows] == ["effects"] * 2
             assert float(rows[0]["mean"]) == shown[0].lines[0].values["mean"]
         if name == "json":
-            found = json.loads(text)
-            assert found[0]["rows"][0]["n"] == 5
+            content = json.loads(text)
+            assert content[0]["rows"][0]["n"] == 5
         if name == "latex":
             assert r"50\%\_\&\_\#1" in text
             assert text.count(r"\begin{table}") == text.count(r"\end{table}") == 1
@@ -171,11 +171,11 @@ def test_a_narrow_screen_gets_a_list_and_cuts_no_number() -> None:
 def twins(seeds: int, *, items: bool) -> list[Sheet]:
     """simcse, a method that is better, and one that does what simcse does under another name."""
     world, records = study({"simcse": 0, "good": 3}, seeds=seeds, noise=0.3)
-    for one in records:
-        if one.method == "simcse":
-            twin = one.model_copy(update={"method": "twin", "key": one.key[::-1]})
+    for record in records:
+        if record.method == "simcse":
+            twin = record.model_copy(update={"method": "twin", "key": record.key[::-1]})
             records = [*records, twin]
-            world.items[twin.key] = world.items[one.key]
+            world.items[twin.key] = world.items[record.key]
     if not items:
         world.items.clear()
     return sheets(gather(records), ComparisonQuery(baseline="simcse", select="last"), world.item_scores())
@@ -206,8 +206,10 @@ def test_one_seed_without_items_has_no_interval_and_does_not_say_so() -> None:
 def test_a_difference_that_no_seed_moves_is_not_called_an_interval() -> None:
     world, records = study({"simcse": 0, "good": 3}, seeds=5, noise=0.0)
     records = [
-        one.model_copy(update={"scores": tuple(replace(s, value=50.0 + (one.method == "good")) for s in one.scores)})
-        for one in records
+        record.model_copy(
+            update={"scores": tuple(replace(s, value=50.0 + (record.method == "good")) for s in record.scores)}
+        )
+        for record in records
     ]
     world.items.clear()
     [effects] = sheets(gather(records), ComparisonQuery(baseline="simcse", select="last"), world.item_scores())

@@ -58,13 +58,13 @@ def folder(store: Store) -> Path:
 
 def spoil(folder: Path, change: Change) -> str:
     """Change the first record of micse; its key."""
-    path, held = next(
-        (path, held)
+    path, result = next(
+        (path, result)
         for path in sorted((folder / "runs").iterdir())
-        if (held := json.loads(path.read_bytes()))["method"] == "micse"
+        if (result := json.loads(path.read_bytes()))["method"] == "micse"
     )
-    change(held)
-    path.write_text(json.dumps(held))
+    change(result)
+    path.write_text(json.dumps(result))
     return path.stem
 
 
@@ -77,10 +77,10 @@ def test_a_record_that_cannot_be_is_left_out_and_counted(folder: Path, name: str
     assert key in shown.stdout
     plot = ["plot", "--out", folder / "plot.svg"]
     for command in (["compare"], ["status"], plot, [*plot, "--kind", "training"]):
-        found = call(command[0], folder, *command[1:])
-        assert found.exit_code == 0, (command, found.output)
-        assert "inf" not in found.stdout.split()
-        assert "nan" not in found.stdout.split()
+        result = call(command[0], folder, *command[1:])
+        assert result.exit_code == 0, (command, result.output)
+        assert "inf" not in result.stdout.split()
+        assert "nan" not in result.stdout.split()
     for name in ("report", "compare"):
         text = call(name, folder, "--format", "json").stdout
         json.loads(text, parse_constant=lambda word: pytest.fail(f"{word} is no JSON"))
@@ -115,10 +115,10 @@ def test_items_that_unpack_to_more_than_there_can_be_are_not_unpacked(store: Sto
 )
 def test_items_of_another_task_leave_a_comparison_of_seeds(items: np.ndarray, words: str) -> None:
     answers = Answers(np.arange(4))
-    held = record(tasks=("one@1",), values=(50.0,), dev="")
-    held = held.model_copy(update={"protocol": held.protocol.__class__(**_protocol(held, answers))})
+    run = record(tasks=("one@1",), values=(50.0,), dev="")
+    run = run.model_copy(update={"protocol": run.protocol.__class__(**_protocol(run, answers))})
     item_scores = ItemScores(lambda key: {"one@1/last": items.astype(np.float32)}, lambda name: answers)
-    contributions, why = item_scores.contributions({0: held}, ("one@1",), "last")
+    contributions, why = item_scores.contributions({0: run}, ("one@1",), "last")
     assert contributions == {}
     assert words in why
 

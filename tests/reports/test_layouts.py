@@ -29,18 +29,18 @@ def test_an_ablation_shows_the_full_method_first_and_differences_by_seed() -> No
     table = ablation([*runs("msse-dcm", LESS), *runs("msse", FULL)])
     assert [row.method for row in table.rows] == ["msse", "msse-dcm"]
     assert [column.title for column in table.columns] == ["100 (0.1 %)", "Δ 100 (0.1 %)"]
-    found = table.rows[1].cells[1]
+    result = table.rows[1].cells[1]
     gap = np.subtract(LESS, FULL)
-    assert found.values == dict(enumerate(gap))
-    assert (found.mean, found.sd) == (pytest.approx(gap.mean()), pytest.approx(gap.std(ddof=1)))
+    assert result.values == dict(enumerate(gap))
+    assert (result.mean, result.sd) == (pytest.approx(gap.mean()), pytest.approx(gap.std(ddof=1)))
     assert table.rows[0].cells[1].mean is None
     assert "Ablation of msse" in table.title
 
 
 def test_a_difference_needs_both_sides() -> None:
     table = ablation([*runs("msse", FULL[:2]), *runs("msse-dcm", LESS), record("msse", seed=2, failed="boom")])
-    found = table.rows[1].cells[1]
-    assert (found.values, found.absent) == ({0: -2.0, 1: -1.0}, {2: "failed"})
+    result = table.rows[1].cells[1]
+    assert (result.values, result.absent) == ({0: -2.0, 1: -1.0}, {2: "failed"})
 
 
 def test_the_full_method_is_found_or_asked_for() -> None:
@@ -85,14 +85,14 @@ def test_one_option_is_shown() -> None:
 
 
 def test_values_that_are_numbers_can_be_drawn() -> None:
-    found = varied(gather([heated(0.1, 3.0), heated(0.05, 2.0)]))
-    assert sorted(found.numbers.values()) == [0.05, 0.1]
+    result = varied(gather([heated(0.1, 3.0), heated(0.05, 2.0)]))
+    assert sorted(result.numbers.values()) == [0.05, 0.1]
 
 
 def test_what_a_record_resolved_to_is_read_back() -> None:
     text = "mask_prompt(template='\"[X] )@1 means\" [MASK].')@12 queue(size=64, layers=(7, 8), x=None)@2"
-    found = options(read_method(text))
-    assert found == {
+    result = options(read_method(text))
+    assert result == {
         "mask_prompt": "12",
         "mask_prompt.template": '"[X] )@1 means" [MASK].',
         "queue": "2",

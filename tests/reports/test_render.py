@@ -86,7 +86,7 @@ def test_every_cell_can_be_read_back(name: str, cells_of: Callable[[str], list[l
 
 def rounded(text: str) -> str:
     """Numbers to ten digits: quantiles of other versions of scipy differ in the eleventh."""
-    return re.sub(r"\d+\.\d{10,}", lambda found: f"{float(found[0]):.10g}", text)
+    return re.sub(r"\d+\.\d{10,}", lambda each: f"{float(each[0]):.10g}", text)
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 100, 120, 160, 240])
@@ -120,8 +120,8 @@ def test_no_number_is_wrapped_or_cut_on_any_screen(width: int, made: Callable[[]
     ],
 )
 def test_a_cell_shows_what_it_rests_on(mean: float | None, values: int, absent: dict[int, str], text: str) -> None:
-    found = Cell(mean=mean, sd=0.4 if values > 1 else None, values=dict.fromkeys(range(values), 1.0), absent=absent)  # type: ignore[arg-type]
-    assert figures(found) == text
+    result = Cell(mean=mean, sd=0.4 if values > 1 else None, values=dict.fromkeys(range(values), 1.0), absent=absent)  # type: ignore[arg-type]
+    assert figures(result) == text
 
 
 NASTY = r"""a|b`c\d{e}$f&g#h%i_j^k~l<m>n"o'p*q[r]!"""

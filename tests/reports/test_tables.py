@@ -15,12 +15,16 @@ from tests.reports.test_captions import says
 
 def test_rows_are_methods_and_columns_are_sizes() -> None:
     table = few_shot(grid())
-    assert [row.method for row in table.rows] == sorted({one.method for one in grid()})
+    assert [row.method for row in table.rows] == sorted({record.method for record in grid()})
     assert [column.title for column in table.columns] == ["100 (0.1 %)", "1,000 (1 %)"]
     for row in table.rows:
-        for column, found in zip(table.columns, row.cells, strict=True):
-            runs = {one.seed: one for one in grid() if (one.method, one.subset.size) == (row.method, column.size)}
-            assert found == cell(runs, (0, 1, 2), TASKS, "best")
+        for column, each in zip(table.columns, row.cells, strict=True):
+            runs = {
+                record.seed: record
+                for record in grid()
+                if (record.method, record.subset.size) == (row.method, column.size)
+            }
+            assert each == cell(runs, (0, 1, 2), TASKS, "best")
 
 
 def test_rows_follow_a_given_order_and_planned_ones_are_missing() -> None:
@@ -37,7 +41,7 @@ def test_rows_go_by_benchmark_and_name_without_an_order() -> None:
 
 def test_both_checkpoints_side_by_side() -> None:
     table = few_shot(seeds(values=(60.0, 60.0, 60.0), last=(50.0, 50.0, 50.0)), query=StudyQuery(select="both"))
-    assert [(column.title, found.mean) for column, found in zip(table.columns, table.rows[0].cells, strict=True)] == [
+    assert [(column.title, each.mean) for column, each in zip(table.columns, table.rows[0].cells, strict=True)] == [
         ("100 (0.1 %) best", 60.0),
         ("100 (0.1 %) last", 50.0),
     ]
@@ -54,7 +58,7 @@ def test_without_a_dev_set_there_is_no_best() -> None:
 def test_tasks_have_columns_and_an_average() -> None:
     table = per_task(grid(), query=StudyQuery(fractions=(0.01,)))
     assert [column.title for column in table.columns] == ["sts12", "sts13", "sickr", "average"]
-    assert [found.mean for found in table.rows[2].cells] == pytest.approx([52.3, 62.6, 72.9, 62.6])
+    assert [cell.mean for cell in table.rows[2].cells] == pytest.approx([52.3, 62.6, 72.9, 62.6])
     with pytest.raises(BadResults, match=r"no record has the fraction 0\.5; known: 0\.001, 0\.01"):
         per_task(grid(), query=StudyQuery(fractions=(0.5,)))
 
@@ -109,8 +113,8 @@ def test_rows_can_be_encoders() -> None:
 
 
 def test_cells_name_the_records_behind_them() -> None:
-    cells = {key for row in few_shot(grid()).rows for found in row.cells for key in found.keys.values()}
-    assert cells == {one.key for one in grid()}
+    cells = {key for row in few_shot(grid()).rows for cell in row.cells for key in cell.keys.values()}
+    assert cells == {record.key for record in grid()}
 
 
 def test_marks_are_the_best_methods_of_a_column() -> None:

@@ -11,10 +11,10 @@ VALUES = np.array([70.0, 71.0, 73.0, 74.0, 72.0])
 
 def test_student_interval_is_that_of_scipy() -> None:
     expected = stats.ttest_1samp(VALUES, 0.0).confidence_interval(0.95)
-    found = t_interval(VALUES)
-    assert (found.low, found.high) == pytest.approx((expected.low, expected.high))
-    assert 72.0 in found
-    assert 74.0 not in found
+    result = t_interval(VALUES)
+    assert (result.low, result.high) == pytest.approx((expected.low, expected.high))
+    assert 72.0 in result
+    assert 74.0 not in result
 
 
 def test_spreads_by_hand() -> None:

@@ -11,26 +11,26 @@ B = np.array([71.0, 71.5, 70.5, 71.0, 71.5])  # differences 1, 0.5, 1.5, 0.5, 1.
 
 
 def test_without_items_it_is_the_paired_t_test_of_scipy() -> None:
-    found, expected = Comparison(A, B), stats.ttest_rel(B, A)
+    result, expected = Comparison(A, B), stats.ttest_rel(B, A)
     reach = expected.confidence_interval(0.95)
-    seeds = found.interval("seeds")
+    seeds = result.interval("seeds")
     assert seeds is not None
-    assert found.p == pytest.approx(expected.pvalue)
+    assert result.p == pytest.approx(expected.pvalue)
     assert (seeds.low, seeds.high) == pytest.approx((reach.low, reach.high))
-    assert (found.scope, found.wins, found.n, found.mean) == ("seeds", 5, 5, 1.0)
-    assert found.interval("items") is None
-    assert found.interval("seeds and items") is None
+    assert (result.scope, result.wins, result.n, result.mean) == ("seeds", 5, 5, 1.0)
+    assert result.interval("items") is None
+    assert result.interval("seeds and items") is None
 
 
 def test_with_items_variances_add_and_degrees_of_freedom_grow() -> None:
-    found = Comparison(A, B, items=0.15)
-    assert found.variance("seeds") == pytest.approx(0.05)
-    assert found.variance("items") == pytest.approx(0.15)
-    assert found.variance("seeds and items") == pytest.approx(0.2)
-    assert found.df("seeds and items") == pytest.approx(0.2**2 / (0.05**2 / 4))  # 64
-    assert found.p == pytest.approx(2 * stats.t.sf(1 / np.sqrt(0.2), 64))
+    result = Comparison(A, B, items=0.15)
+    assert result.variance("seeds") == pytest.approx(0.05)
+    assert result.variance("items") == pytest.approx(0.15)
+    assert result.variance("seeds and items") == pytest.approx(0.2)
+    assert result.df("seeds and items") == pytest.approx(0.2**2 / (0.05**2 / 4))  # 64
+    assert result.p == pytest.approx(2 * stats.t.sf(1 / np.sqrt(0.2), 64))
     assert Comparison(A, A).wins == 0
-    both, items = found.interval("seeds and items"), found.interval("items")
+    both, items = result.interval("seeds and items"), result.interval("items")
     assert both is not None
     assert items is not None
     assert both.high == pytest.approx(1 + stats.t.isf(0.025, 64) * np.sqrt(0.2))
@@ -44,28 +44,28 @@ def test_seeds_and_items_cover_what_they_promise_and_are_never_laxer_than_seeds(
     rng = np.random.default_rng(0)
     studies, covered = 1000, 0
     for seeds, shift in zip(rng.standard_normal((studies, n)), rng.normal(0, items**0.5, studies), strict=True):
-        found, only_seeds = Comparison(np.zeros(n), seeds + shift, items), Comparison(np.zeros(n), seeds + shift)
-        both, alone = found.interval("seeds and items"), only_seeds.interval("seeds")
+        result, only_seeds = Comparison(np.zeros(n), seeds + shift, items), Comparison(np.zeros(n), seeds + shift)
+        both, alone = result.interval("seeds and items"), only_seeds.interval("seeds")
         assert both is not None
         assert alone is not None
         assert both.low <= alone.low
         assert both.high >= alone.high
-        assert found.p is None or found.p >= (only_seeds.p or 0)
-        assert found.p is None or (found.p > 0.05) == (0.0 in both)
+        assert result.p is None or result.p >= (only_seeds.p or 0)
+        assert result.p is None or (result.p > 0.05) == (0.0 in both)
         covered += 0.0 in both
     assert covered / studies > 0.95 - 3 * (0.95 * 0.05 / studies) ** 0.5
 
 
 def test_without_pairing_it_is_welchs_t_test_of_scipy() -> None:
     more = np.array([70.0, 71.0, 69.0, 70.5, 70.0, 69.5, 72.0, 70.2])
-    found, expected = Comparison(more, B, paired=False), stats.ttest_ind(B, more, equal_var=False)
-    reach, seeds = expected.confidence_interval(0.95), found.interval("seeds")
+    result, expected = Comparison(more, B, paired=False), stats.ttest_ind(B, more, equal_var=False)
+    reach, seeds = expected.confidence_interval(0.95), result.interval("seeds")
     assert seeds is not None
-    assert found.p == pytest.approx(expected.pvalue)
+    assert result.p == pytest.approx(expected.pvalue)
     assert (seeds.low, seeds.high) == pytest.approx((reach.low, reach.high))
-    assert (found.n, found.mean) == (5, pytest.approx(B.mean() - more.mean()))
-    assert (found.wins, found.differences.size) == (None, 0)
-    assert Comparison(more, B, items=4.0, paired=False).p > (found.p or 1)
+    assert (result.n, result.mean) == (5, pytest.approx(B.mean() - more.mean()))
+    assert (result.wins, result.differences.size) == (None, 0)
+    assert Comparison(more, B, items=4.0, paired=False).p > (result.p or 1)
     constant = Comparison(np.full(5, 60.0), B, paired=False)
     assert constant.p == pytest.approx(stats.ttest_1samp(B, 60.0).pvalue)
 
@@ -111,9 +111,9 @@ def test_no_p_below_three_seeds_and_none_without_a_spread() -> None:
     two = Comparison(A[:2], B[:2], 0.1)
     assert two.p is None
     assert two.interval("seeds and items") is not None
-    one = Comparison(A[:1], B[:1], 0.1)
-    assert (one.p, one.scope, one.interval("seeds")) == (None, "items", None)
-    assert one.interval("items") is not None
+    first = Comparison(A[:1], B[:1], 0.1)
+    assert (first.p, first.scope, first.interval("seeds")) == (None, "items", None)
+    assert first.interval("items") is not None
 
 
 def test_encoders_that_are_not_trained_are_compared_on_items_alone() -> None:
@@ -157,14 +157,14 @@ def test_more_seeds_cannot_help_a_benchmark_that_is_too_small() -> None:
 @pytest.mark.parametrize("items", [None, 0.0])
 def test_identical_methods_are_compared_and_equal(items: float | None) -> None:
     """They had neither an interval nor a p-value, and so left the family that is corrected together."""
-    found = Comparison(A, A, items)
-    assert found.identical
-    assert found.p == 1.0
-    assert found.conclusion(1.0) == "identical"
-    reach = found.interval("seeds")
+    result = Comparison(A, A, items)
+    assert result.identical
+    assert result.p == 1.0
+    assert result.conclusion(1.0) == "identical"
+    reach = result.interval("seeds")
     assert reach is not None
     assert (reach.low, reach.high) == (0.0, 0.0)
-    assert (found.interval("seeds and items") is None) is (items is None)
+    assert (result.interval("seeds and items") is None) is (items is None)
     two = Comparison(A[:2], A[:2], items)
     assert (two.p, two.conclusion(None)) == (None, "identical")
     assert not Comparison(A[:1], A[:1], items).identical  # one seed says nothing of the others

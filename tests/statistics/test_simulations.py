@@ -28,8 +28,8 @@ def near(share: float, expected: float, studies: int = STUDIES) -> bool:
 @pytest.mark.parametrize("n", [3, 5, 10])
 def test_student_intervals_cover_95_percent(n: int) -> None:
     rng = np.random.default_rng(n)
-    held = np.mean([0.0 in t_interval(rng.standard_normal(n)) for _ in range(STUDIES)])
-    assert near(float(held), 0.95)
+    stored = np.mean([0.0 in t_interval(rng.standard_normal(n)) for _ in range(STUDIES)])
+    assert near(float(stored), 0.95)
 
 
 def test_holm_keeps_a_study_of_eight_equal_methods_at_4_percent() -> None:
@@ -61,9 +61,9 @@ def test_claims_about_seeds_and_items_hold_their_level(seed_sd: float, alone: st
         gaps = by_seed + by_item + 6 * rng.standard_normal((5, 7, 100))  # (seed, task, item)
         means = gaps.mean(axis=0)
         items = variance(average([mean_influence(task) / 100 for task in means]))
-        found = Comparison(np.zeros(5), gaps.mean(axis=(1, 2)), items)
+        result = Comparison(np.zeros(5), gaps.mean(axis=(1, 2)), items)
         for scope in rejected:
-            reach = found.interval(scope)  # type: ignore[arg-type]
+            reach = result.interval(scope)  # type: ignore[arg-type]
             rejected[scope] += reach is not None and 0.0 not in reach
     rates = {scope: count / STUDIES for scope, count in rejected.items()}
     assert 0.02 < rates["seeds and items"] < 0.055
@@ -82,19 +82,19 @@ def test_combined_intervals_of_a_difference_of_correlations_cover(seed_sd: float
         """Similarities of one run: a signal whose strength varies with the seed, what suits the encoder, and noise."""
         return ((0.8 + shift) * gold + item_sd * own + 0.5 * rng.standard_normal(len(gold))).astype(np.float32)
 
-    held = seeds_alone = items_alone = 0
+    stored = seeds_alone = items_alone = 0
     for _ in range(studies):
         gold, own = rng.standard_normal(count), rng.standard_normal((2, count))
         points, moves = np.zeros((2, 5)), np.zeros((2, count))
         for method in range(2):
             for seed in range(5):
-                found = run(gold, own[method], seed_sd * rng.standard_normal())
-                points[method, seed] = 100 * stats.spearmanr(found, gold).statistic
-                moves[method] += spearman_influence(found, gold, unstratified) / count / 5
-        told = Comparison(points[0], points[1], variance(moves[1] - moves[0]))
-        both, seeds, items = (told.interval(scope) for scope in ("seeds and items", "seeds", "items"))
-        held += both is not None and 0.0 in both
+                result = run(gold, own[method], seed_sd * rng.standard_normal())
+                points[method, seed] = 100 * stats.spearmanr(result, gold).statistic
+                moves[method] += spearman_influence(result, gold, unstratified) / count / 5
+        text = Comparison(points[0], points[1], variance(moves[1] - moves[0]))
+        both, seeds, items = (text.interval(scope) for scope in ("seeds and items", "seeds", "items"))
+        stored += both is not None and 0.0 in both
         seeds_alone += seeds is not None and 0.0 in seeds
         items_alone += items is not None and 0.0 in items
-    assert 0.935 < held / studies < 0.99
+    assert 0.935 < stored / studies < 0.99
     assert min(seeds_alone, items_alone) / studies < 0.9

@@ -53,7 +53,7 @@ def test_anything_but_one_vector_each_is_answered(wrong: object, message: str) -
 
 
 def test_vectors_that_are_not_finite_are_a_collapsed_encoder() -> None:
-    assert [one.value for one, _ in score_all(TASKS, lambda s: lengths(s) * np.float32("nan"))] == [None, None]
+    assert [each.value for each, _ in score_all(TASKS, lambda s: lengths(s) * np.float32("nan"))] == [None, None]
 
 
 def test_a_task_may_only_ask_for_what_it_has_listed() -> None:
@@ -89,7 +89,7 @@ def test_an_encoder_that_looks_at_its_company_sees_the_sentences_of_one_protocol
         return np.eye(len(sentences), 3 + len(calls), dtype=np.float32)  # another width each time, as TF-IDF has
 
     other = STS("three", protocol="another@1")
-    found = score_each([*TASKS, (other, TWO), (STS("four"), ONE)], embed, alone=False)
+    result = score_each([*TASKS, (other, TWO), (STS("four"), ONE)], embed, alone=False)
     assert calls == [["a", "aaaa", "bb", "ccc", "d"], ["a", "aaaa", "bb", "d"]]
-    assert len(found) == 4
-    assert [len(one[1]) for one in found if isinstance(one, tuple)] == [3, 2, 2, 3]  # in the order of the tasks
+    assert len(result) == 4
+    assert [len(each[1]) for each in result if isinstance(each, tuple)] == [3, 2, 2, 3]  # in the order of the tasks

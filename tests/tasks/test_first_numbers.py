@@ -10,7 +10,7 @@ from cseb.tasks.names import parse_names, parse_tasks
 
 def embed(sentences):
     """Letter counts of the first six letters."""
-    return np.array([[one.count(letter) + 0.1 for letter in "etaoin"] for one in sentences], dtype=np.float32)
+    return np.array([[sentence.count(letter) + 0.1 for letter in "etaoin"] for sentence in sentences], dtype=np.float32)
 
 
 def test_scores_are_those_of_vectors_cut_by_hand() -> None:

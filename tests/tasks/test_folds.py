@@ -10,11 +10,11 @@ from cseb.tasks.influence import deal
 def test_groups_stay_together_and_strata_are_spread() -> None:
     groups = np.repeat(np.arange(20), 2)
     strata = np.where(groups < 10, 0, 1)
-    found = deal(groups, strata, 5, "t")
-    assert (found[0::2] == found[1::2]).all()
+    result = deal(groups, strata, 5, "t")
+    assert (result[0::2] == result[1::2]).all()
     for stratum in (0, 1):
-        assert (np.bincount(found[strata == stratum], minlength=5) == 4).all()
-    assert (found == deal(groups, strata, 5, "t")).all()
+        assert (np.bincount(result[strata == stratum], minlength=5) == 4).all()
+    assert (result == deal(groups, strata, 5, "t")).all()
 
 
 @pytest.mark.parametrize("folds", [1, 4])

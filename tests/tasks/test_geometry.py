@@ -20,8 +20,8 @@ NAMES = ("alignment", "uniformity", "anisotropy", "effective-rank")
 
 def figure(measure: str, left: Sequence[Sequence[float]], right: Sequence[Sequence[float]]) -> float | None:
     vectors = np.array([*left, *right], dtype=np.float32)
-    held = Shape(measure, [f"l{n}" for n in range(len(left))], [f"r{n}" for n in range(len(left))])  # type: ignore[arg-type]
-    return held.outcome(held.items(lambda _: vectors)).value
+    stored = Shape(measure, [f"l{n}" for n in range(len(left))], [f"r{n}" for n in range(len(left))])  # type: ignore[arg-type]
+    return stored.outcome(stored.items(lambda _: vectors)).value
 
 
 def test_values_known_by_hand() -> None:
@@ -84,7 +84,7 @@ def test_influence_is_what_a_little_more_of_one_item_does(measure: str) -> None:
     vectors = cloud(24)
     units = vectors.astype(float) / np.linalg.norm(vectors.astype(float), axis=1, keepdims=True)
     n = 12 if measure == "alignment" else 24
-    held = Shape(measure, [""] * 12, [""] * 12)  # type: ignore[arg-type]
+    stored = Shape(measure, [""] * 12, [""] * 12)  # type: ignore[arg-type]
     gram = units @ units.T
 
     def weighted(weights: np.ndarray) -> float:
@@ -101,7 +101,7 @@ def test_influence_is_what_a_little_more_of_one_item_does(measure: str) -> None:
         mean = float(np.sum(cells[others] * both) / both.sum())
         return math.log(mean) if measure == "uniformity" else mean
 
-    moves = held.influence(held.items(lambda _: vectors))
+    moves = stored.influence(stored.items(lambda _: vectors))
     assert moves.sum() == pytest.approx(0, abs=1e-4)
     h = 1e-5
     each = [
@@ -116,10 +116,10 @@ def test_influence_is_what_a_little_more_of_one_item_does(measure: str) -> None:
 def test_a_vector_without_a_direction_has_no_figure(measure: str, bad: float) -> None:
     vectors = cloud()
     vectors[4] = bad
-    held = Shape(measure, [""] * 20, [""] * 20)  # type: ignore[arg-type]
-    items = held.items(lambda _: vectors)
-    assert held.outcome(items).value is None
-    assert np.isnan(held.influence(items)).all()
+    stored = Shape(measure, [""] * 20, [""] * 20)  # type: ignore[arg-type]
+    items = stored.items(lambda _: vectors)
+    assert stored.outcome(items).value is None
+    assert np.isnan(stored.influence(items)).all()
 
 
 @pytest.mark.parametrize(("measure", "value"), list(zip(NAMES, (0, 0, 1, 1), strict=True)))
@@ -153,11 +153,11 @@ def test_four_columns_that_no_average_may_mix() -> None:
 def test_the_variant_stands_in_protocol_and_detail(senteval: Path) -> None:
     [task] = parse_tasks("alignment")
     assert task.protocol == "alignment(of=stsb-dev above=4)@1"
-    held = task.load(senteval)
-    assert len(held.sentences()) == 2 * 300  # every fifth of 1500 made-up scores is 4.5
+    stored = task.load(senteval)
+    assert len(stored.sentences()) == 2 * 300  # every fifth of 1500 made-up scores is 4.5
     spread = parse_tasks("uniformity")[0].load(senteval)
     assert len(spread.sentences()) == 3000
-    outcome = held.outcome(np.zeros(300, dtype=np.float32))
+    outcome = stored.outcome(np.zeros(300, dtype=np.float32))
     assert outcome.detail == {"alignment": 2.0, "pairs": 300.0, "sentences": 600.0}
 
 

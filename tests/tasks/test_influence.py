@@ -53,7 +53,7 @@ def test_influence_is_centred_inside_strata() -> None:
     x, gold = data(400, True)
     strata = np.arange(400) % 3
     moves = spearman_influence(x, gold, strata)
-    assert [moves[strata == one].sum() for one in range(3)] == pytest.approx([0, 0, 0], abs=1e-8)
+    assert [moves[strata == each].sum() for each in range(3)] == pytest.approx([0, 0, 0], abs=1e-8)
     assert (moves**2).sum() < (spearman_influence(x, gold, NOWHERE) ** 2).sum()
 
 

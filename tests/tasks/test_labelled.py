@@ -86,8 +86,8 @@ def test_what_cannot_be_learnt_is_answered(texts: list[str], labels: list[str], 
 
 
 def test_v_measure_by_hand_and_as_scikit_learn_has_it() -> None:
-    labels, found = np.array([0, 0, 1, 1]), np.array([0, 0, 1, 2], dtype=np.float32)
-    outcome = Clustering(Labelled(["a", "b", "c", "d"], labels), 3).outcome(found)
+    labels, result = np.array([0, 0, 1, 1]), np.array([0, 0, 1, 2], dtype=np.float32)
+    outcome = Clustering(Labelled(["a", "b", "c", "d"], labels), 3).outcome(result)
     # H(label) = log 2, H(cluster) = 1.5 log 2, and clusters are pure: I = log 2, V = 2 / 2.5
     assert outcome.value == outcome.detail["v_measure"] == pytest.approx(80)
     assert (outcome.detail["homogeneity"], outcome.detail["completeness"]) == (
@@ -147,9 +147,9 @@ def test_equal_sentences_stand_or_fall_together_and_too_many_clusters_are_answer
 
 def test_hashes_tell_texts_labels_and_use_apart() -> None:
     other = labelled(TEXTS, ["x", "z", "y"] * 20, "t")
-    held = (
+    stored = (
         clustering(THREE, 0, "t"), clustering(THREE, 4, "t"), clustering(other, 0, "t"),
         classification(THREE, 5, "t"), classification(THREE, 6, "t"),
     )  # fmt: skip
-    assert len({each.sha256() for each in held}) == 5
-    assert list(held[0].sentences()) == list(held[3].sentences()) == TEXTS
+    assert len({each.sha256() for each in stored}) == 5
+    assert list(stored[0].sentences()) == list(stored[3].sentences()) == TEXTS

@@ -80,22 +80,22 @@ def test_our_stsb_is_that_of_the_library_on_the_same_texts(source: str, data: Da
 
 def test_two_tasks_differ_in_data_by_name_and_subset(data: Data) -> None:
     data("MassiveIntentClassification", {})
-    one, two = (load_task(f"mteb:MassiveIntentClassification/{subset}", None) for subset in ("en", "de"))
-    assert one.sha256() != two.sha256()
-    assert one.outcome(np.array([0.5], dtype=np.float32)).detail == {"accuracy/test/en": 50.0}
-    assert np.isnan(one.influence(np.array([0.5], dtype=np.float32))).all()
-    assert one.outcome(np.array([np.nan], dtype=np.float32)).value is None
+    first, second = (load_task(f"mteb:MassiveIntentClassification/{subset}", None) for subset in ("en", "de"))
+    assert first.sha256() != second.sha256()
+    assert first.outcome(np.array([0.5], dtype=np.float32)).detail == {"accuracy/test/en": 50.0}
+    assert np.isnan(first.influence(np.array([0.5], dtype=np.float32))).all()
+    assert first.outcome(np.array([np.nan], dtype=np.float32)).value is None
 
 
 def test_other_data_under_the_same_name_are_other_data(data: Data) -> None:
     """Without a network the library takes any revision that lies in its cache."""
     columns: dict[str, list[Any]] = {"sentence1": ["a", "b"], "sentence2": ["a", "c"], "score": [5.0, 1.0]}
-    found = []
+    results = []
     for score in (5.0, 4.0, 5.0):
         load_task.cache_clear()
         data("STSBenchmark", {"test": columns | {"score": [score, 1.0]}})
-        found.append(load_task("mteb:STSBenchmark", None).sha256())
-    assert found[0] == found[2] != found[1]
+        results.append(load_task("mteb:STSBenchmark", None).sha256())
+    assert results[0] == results[2] != results[1]
 
 
 def test_a_folder_of_the_data_s_name_is_not_read_in_their_place(

@@ -47,8 +47,8 @@ def test_listing_names_imports_nothing_heavy() -> None:
         "import sys; from cseb.tasks.names import parse_names; parse_names('sts,open');"
         "print([name for name in ('numpy', 'scipy', 'torch', 'datasets', 'pandas') if name in sys.modules])"
     )
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert found.stdout.strip() == "[]"
+    text = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert text.stdout.strip() == "[]"
 
 
 def test_reading_data_imports_no_torch() -> None:
@@ -56,5 +56,5 @@ def test_reading_data_imports_no_torch() -> None:
         "import sys, cseb.data.corpus, cseb.tasks.senteval, cseb.tasks.evaluate;"
         "print([name for name in ('scipy', 'torch', 'transformers', 'datasets', 'pandas') if name in sys.modules])"
     )
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert found.stdout.strip() == "[]"
+    text = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert text.stdout.strip() == "[]"

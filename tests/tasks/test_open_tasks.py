@@ -31,9 +31,9 @@ def test_a_caption_is_nearest_to_what_follows_from_it() -> None:
     counts = np.bincount(np.array(pairs.gold, dtype=int))
     assert counts.min() / counts.max() > 0.95
     row = pairs.left.index("Two women are embracing while holding to go packages .")
-    told = dict(zip(pairs.right[row : row + 3], pairs.gold[row : row + 3], strict=True))
-    assert told["Two woman are holding packages ."] == 2
-    assert told["The men are fighting outside a deli ."] == 0
+    text = dict(zip(pairs.right[row : row + 3], pairs.gold[row : row + 3], strict=True))
+    assert text["Two woman are holding packages ."] == 2
+    assert text["The men are fighting outside a deli ."] == 0
 
 
 def test_an_encoder_that_answers_as_the_annotators_has_every_point_that_ties_leave() -> None:
@@ -77,7 +77,7 @@ def test_every_query_ranks_all_documents_and_twenty_are_relevant() -> None:
     assert np.bincount(loaded.clusters()).tolist() == [10] * 30
     intent = {text: intent for _, intent, text in open_data.table("clinc150-dev", 3)}
     for query, relevant in zip(loaded.queries, loaded.relevant, strict=True):
-        assert {intent[loaded.documents[one]] for one in relevant} == {intent[query]}
+        assert {intent[loaded.documents[each]] for each in relevant} == {intent[query]}
 
 
 def test_their_protocols_are_no_paper_s_and_share_no_average() -> None:

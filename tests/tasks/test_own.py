@@ -75,9 +75,9 @@ def test_the_columns_tell_the_kind(
     assert outcome.value is not None
     assert outcome == data.outcome(items)
     assert len(data.influence(items)) == len(data.clusters()) == len(items)
-    [said] = interpretations(str(task.path))
-    assert said.startswith(f"my{ending}: interpreted as {kind}, {len(rows) - 1} rows (")
-    assert said.endswith(task.protocol)
+    [result] = interpretations(str(task.path))
+    assert result.startswith(f"my{ending}: interpreted as {kind}, {len(rows) - 1} rows (")
+    assert result.endswith(task.protocol)
 
 
 def test_pairs_are_what_the_file_says(tmp_path: Path) -> None:
@@ -131,9 +131,9 @@ def test_a_kind_can_be_asked_for(tmp_path: Path) -> None:
     task = only(f"{labels}:clustering")
     assert isinstance(task.load(None), Clustering)
     assert (task.name, task.protocol) == ("my.csv:clustering", "k-means@1")
-    found = only(f"{judged}:retrieval(folds=2)").load(None)
-    assert [pool.documents.tolist() for pool in found.pools] == [[0, 1, 2]]
-    assert found.relevant == [[0], [2]]
+    result = only(f"{judged}:retrieval(folds=2)").load(None)
+    assert [pool.documents.tolist() for pool in result.pools] == [[0, 1, 2]]
+    assert result.relevant == [[0], [2]]
 
 
 def test_ranking_of_ones_own_files_has_ndcg_as_beir_has_it(tmp_path: Path) -> None:
@@ -151,8 +151,8 @@ def test_ranking_of_ones_own_files_has_ndcg_as_beir_has_it(tmp_path: Path) -> No
     assert binary.outcome(binary.items(embed)).detail["ndcg10"] == 100
     assert replace(binary, gains=None).sha256() == binary.sha256()
     assert replace(task, gains=[[1.0] * len(own) for own in task.relevant]).sha256() != task.sha256()
-    found = only(f"{write(tmp_path / 'faq.csv', FAQ)}").load(None)
-    assert found.gains == [[1.0]] * 6
+    result = only(f"{write(tmp_path / 'faq.csv', FAQ)}").load(None)
+    assert result.gains == [[1.0]] * 6
 
 
 @pytest.mark.parametrize("separator", [",", ";", "\t"])
@@ -201,12 +201,12 @@ def test_geometry_of_ones_own_pairs_is_four_tasks(tmp_path: Path) -> None:
 def test_the_name_leaves_out_the_folder_and_the_hash_says_what_is_in_it(tmp_path: Path) -> None:
     for folder in ("one", "two"):
         (tmp_path / folder).mkdir()
-    one, two = (write(tmp_path / folder / "my pairs@2.csv", PAIRS) for folder in ("one", "two"))
-    assert parse_names(one) == parse_names(two) == ["my_pairs_2.csv"]
-    assert only(one).load(None).sha256() == only(two).load(None).sha256()
+    first, second = (write(tmp_path / folder / "my pairs@2.csv", PAIRS) for folder in ("one", "two"))
+    assert parse_names(first) == parse_names(second) == ["my_pairs_2.csv"]
+    assert only(first).load(None).sha256() == only(second).load(None).sha256()
     with pytest.raises(BadBenchmark, match=r"would both be called my_pairs_2.csv; rename one"):
-        parse_names(f"{one},{two}")
-    assert parse_names(f"{one},{one}") == ["my_pairs_2.csv"]
+        parse_names(f"{first},{second}")
+    assert parse_names(f"{first},{first}") == ["my_pairs_2.csv"]
 
 
 def test_a_file_that_changes_is_read_again(tmp_path: Path) -> None:

@@ -28,9 +28,9 @@ def _centred(*texts: str) -> list[np.ndarray]:
 
 
 def test_three_queries_and_four_candidates() -> None:
-    found = [placed(ranks_of(row, own)) for row, own in zip(SCORES, RELEVANT, strict=True)]
+    results = [placed(ranks_of(row, own)) for row, own in zip(SCORES, RELEVANT, strict=True)]
     # third query: its documents come third and fourth
-    assert found == [(1, 1), (0.5, 2), (pytest.approx((1 / 3 + 2 / 4) / 2), 3)]
+    assert results == [(1, 1), (0.5, 2), (pytest.approx((1 / 3 + 2 / 4) / 2), 3)]
 
 
 def test_figures_are_what_one_works_out_by_hand() -> None:
@@ -109,9 +109,9 @@ def test_ties_are_ranked_by_the_number_of_the_document() -> None:
 
 def test_equal_vectors_tie_wherever_they_stand() -> None:
     rng = np.random.default_rng(2)
-    one, documents = rng.standard_normal(768).astype(np.float32), rng.standard_normal((1001, 768)).astype(np.float32)
-    documents[::7] = one
-    table = {f"d{n}": row for n, row in enumerate(documents)} | {"q": one}
+    first, documents = rng.standard_normal(768).astype(np.float32), rng.standard_normal((1001, 768)).astype(np.float32)
+    documents[::7] = first
+    table = {f"d{n}": row for n, row in enumerate(documents)} | {"q": first}
     data = Ranked(["q"], list(table)[:-1], [[1000 // 7 * 7]], [Pool(np.arange(1), np.arange(1001))], np.arange(1))
     assert data.items(lambda texts: np.array([table[text] for text in texts])).tolist()[0][1] == 1000 // 7 + 1
 

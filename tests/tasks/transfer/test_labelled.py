@@ -129,19 +129,19 @@ def test_equal_vectors_are_worth_the_larger_class_without_a_warning(vector: list
 
 def test_features_of_a_pair_are_their_distance_and_product() -> None:
     vectors = {"a": [1.0, -2.0], "b": [3.0, 1.0]}
-    found = features_of([("a", "b")], lambda sentences: np.array([vectors[s] for s in sentences], dtype=np.float32))
-    assert found.tolist() == [[2, 3, 3, -2]]
+    result = features_of([("a", "b")], lambda sentences: np.array([vectors[s] for s in sentences], dtype=np.float32))
+    assert result.tolist() == [[2, 3, 3, -2]]
 
 
 def test_the_hash_is_that_of_sentences_labels_and_parts() -> None:
-    one = Examples((("a",), ("b",)), (0, 1))
+    first = Examples((("a",), ("b",)), (0, 1))
     both = [
         LabelledTexts(parts, 2, TEST_RECIPE).sha256()
         for parts in (
-            (one,),
+            (first,),
             (Examples((("a",),), (0,)), Examples((("b",),), (1,))),
-            (replace(one, labels=(1, 0)),),
-            (replace(one, texts=(("b",), ("a",))),),
+            (replace(first, labels=(1, 0)),),
+            (replace(first, texts=(("b",), ("a",))),),
         )
     ]
     assert len(set(both)) == 4

@@ -32,7 +32,7 @@ def plain_loop(settings: Settings, x: np.ndarray, y: np.ndarray, decay: float) -
     layer, best = nn.Linear(x.shape[1], int(y.max()) + 1), None
     make = torch.optim.Adam if settings.optimiser == "adam" else torch.optim.RMSprop
     optimiser = make(layer.parameters(), lr=settings.learning_rate, weight_decay=decay)
-    rows, held = HALF
+    rows, result = HALF
     most, failures, passes, rounds, stop = -1, 0, 0, 0, False
     while not stop and passes <= 200:
         rounds += 1
@@ -45,7 +45,7 @@ def plain_loop(settings: Settings, x: np.ndarray, y: np.ndarray, decay: float) -
                 loss.backward()
                 optimiser.step()
         passes += settings.passes
-        right = int((layer(torch.from_numpy(x[held])).argmax(1).numpy() == y[held]).sum())
+        right = int((layer(torch.from_numpy(x[result])).argmax(1).numpy() == y[result]).sum())
         if right > most:
             most, best = right, [each.detach().clone() for each in (layer.weight, layer.bias)]
         else:
@@ -75,13 +75,13 @@ def test_weights_agree_to_rounding_after_many_steps() -> None:
     x, y = noisy(240, 8, 2)
     learner = Batched(TEST, x, y, 2)
     training = linear._Training(learner, np.asarray([L2, L2[::-1]]), [HALF[1]] * 2)
-    one = linear._Training(learner, np.asarray([[1e-3]]), [HALF[1]])
+    first = linear._Training(learner, np.asarray([[1e-3]]), [HALF[1]])
     for seed in range(20):
         order = np.random.RandomState(seed).permutation(150)
         training.train_pass(np.stack([order, order]))
-        one.train_pass(order[None])
-    assert training.weights[0, 2] == pytest.approx(one.weights[0, 0], abs=1e-5)
-    assert training.weights[1, 1] == pytest.approx(one.weights[0, 0], abs=1e-5)
+        first.train_pass(order[None])
+    assert training.weights[0, 2] == pytest.approx(first.weights[0, 0], abs=1e-5)
+    assert training.weights[1, 1] == pytest.approx(first.weights[0, 0], abs=1e-5)
     assert training.weights[0, 2] != pytest.approx(training.weights[0, 3], abs=1e-3)  # another L2, other weights
 
 
@@ -100,11 +100,11 @@ def test_failures_count_in_all_and_end_training_at_one_more_than_the_tenacity(
         return look(self)
 
     monkeypatch.setattr(linear._Training, "evaluate", spy)
-    [found] = Batched(settings, x, y, 2).fit_all([Problem(*HALF, L2)])
+    [result] = Batched(settings, x, y, 2).fit_all([Problem(*HALF, L2)])
     for value, decay in enumerate(L2):
         counts = seen[value]
         gains = [count > max(counts[:i], default=-1) for i, count in enumerate(counts)]
-        assert found[value].accuracy == max(counts) / 90
+        assert result[value].accuracy == max(counts) / 90
         assert gains.count(False) == settings.tenacity + 1
         assert not gains[-1]
         with torch.random.fork_rng():
@@ -130,9 +130,9 @@ def test_no_round_begins_after_two_hundred_passes() -> None:
 def test_without_held_rows_the_first_twentieth_of_a_permutation_is_set_aside() -> None:
     stream = np.random.RandomState(1111)
     rows = np.arange(1000, 1150)
-    train, held = linear.set_aside(rows, stream)
+    train, result = linear.set_aside(rows, stream)
     order = np.random.RandomState(1111).permutation(150)
-    assert held.tolist() == (1000 + order[:7]).tolist()  # 7.5 rounds down
+    assert result.tolist() == (1000 + order[:7]).tolist()  # 7.5 rounds down
     assert train.tolist() == (1000 + order[7:]).tolist()
 
 
@@ -161,8 +161,8 @@ def test_problems_trained_together_end_as_each_alone() -> None:
     problems += [Problem(rows[:200], None, (decay,)) for rows, decay in zip(draws, (*L2, *L2), strict=False)]
     learner = Batched(TEST, x, y, 2)
     rows = np.arange(240)
-    for problem, found in zip(problems, learner.fit_all(problems), strict=True):
+    for problem, each in zip(problems, learner.fit_all(problems), strict=True):
         [alone] = learner.fit([problem])
-        for grouped, single in zip(found, alone, strict=True):
+        for grouped, single in zip(each, alone, strict=True):
             assert grouped.accuracy == single.accuracy
             assert np.array_equal(grouped.predict(rows), single.predict(rows))

@@ -16,22 +16,24 @@ from .conftest import noisy
 @pytest.mark.parametrize("classes", [2, 3])
 def test_logistic_regression_chooses_by_the_probability_of_the_held_labels(classes: int) -> None:
     x, y = noisy(240, 6, classes)
-    rows, held = np.arange(180), np.arange(180, 240)
-    found = Converged(x, y, classes).fit_all([Problem(rows, held, (0.01, 1.0, 100.0))])[0]
-    for value, one in zip((0.01, 1.0, 100.0), found, strict=True):
+    rows, held_out = np.arange(180), np.arange(180, 240)
+    result = Converged(x, y, classes).fit_all([Problem(rows, held_out, (0.01, 1.0, 100.0))])[0]
+    for value, each in zip((0.01, 1.0, 100.0), result, strict=True):
         model = LogisticRegression(C=value, tol=1e-10, max_iter=100_000).fit(x[rows].astype(float), y[rows])
-        assert one.criterion == pytest.approx(-log_loss(y[held], model.predict_proba(x[held].astype(float))), abs=1e-4)
+        assert each.criterion == pytest.approx(
+            -log_loss(y[held_out], model.predict_proba(x[held_out].astype(float))), abs=1e-4
+        )
 
 
 def test_a_label_that_the_training_rows_lack_does_not_choose() -> None:
     x, y = noisy(240, 6, 3)
-    rows, held = np.nonzero(y[:180] != 1)[0], np.arange(180, 240)
-    known = held[y[held] != 1]
+    rows, result = np.nonzero(y[:180] != 1)[0], np.arange(180, 240)
+    known = result[y[result] != 1]
     learner = Converged(x, y, 3)
-    [[all_of_them], [those]] = learner.fit_all([Problem(rows, held, (1.0,)), Problem(rows, known, (1.0,))])
+    [[all_of_them], [those]] = learner.fit_all([Problem(rows, result, (1.0,)), Problem(rows, known, (1.0,))])
     assert all_of_them.criterion == those.criterion
     assert all_of_them.accuracy < those.accuracy
-    [[none]] = learner.fit_all([Problem(rows, held[y[held] == 1], (1.0,))])
+    [[none]] = learner.fit_all([Problem(rows, result[y[result] == 1], (1.0,))])
     assert (none.accuracy, none.criterion) == (0.0, 0.0)
 
 
@@ -49,17 +51,17 @@ def test_the_classifier_that_predicts_is_the_optimum() -> None:
     train, test = task.parts
     rows, rest = np.arange(len(train.labels)), np.arange(len(train.labels), len(vectors))
     labels = np.concatenate([train.labels, test.labels])
-    [[found]] = Converged(vectors, labels, task.classes).fit_all([Problem(rows, None, (1.0,))])
+    [[result]] = Converged(vectors, labels, task.classes).fit_all([Problem(rows, None, (1.0,))])
     tight = LogisticRegression(C=1.0, solver="newton-cg", tol=1e-9, max_iter=10_000)
     tight.fit(vectors[rows].astype(float), labels[rows])
-    assert np.array_equal(found.predict(rest), tight.predict(vectors[rest].astype(float)))
+    assert np.array_equal(result.predict(rest), tight.predict(vectors[rest].astype(float)))
 
 
 def test_logistic_regression_has_converged() -> None:
     x, y = noisy(240, 6, 2)
-    rows, held = np.arange(180), np.arange(180, 240)
-    [[weak, strong]] = Converged(x, y, 2).fit_all([Problem(rows, held, (0.001, 10.0))])
-    assert weak.accuracy == (weak.predict(held) == y[held]).mean()
+    rows, result = np.arange(180), np.arange(180, 240)
+    [[weak, strong]] = Converged(x, y, 2).fit_all([Problem(rows, result, (0.001, 10.0))])
+    assert weak.accuracy == (weak.predict(result) == y[result]).mean()
     # At C = 10 the penalty hardly matters: Newton's method on the likelihood itself ends at the same classes.
     design = np.column_stack([x[rows], np.ones(180)]).astype(float)
     weights = np.zeros(7)

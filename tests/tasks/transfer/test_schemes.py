@@ -52,11 +52,11 @@ def fits(notes: Notes) -> int:
 
 def test_folds_are_those_of_scikit_learn_since_0_22() -> None:
     theirs = StratifiedKFold(3, shuffle=True, random_state=1111).split(np.zeros(12), LABELS[:12])
-    found = folds(LABELS[:12], 3)
-    for (train, test), (their_train, their_test) in zip(found, theirs, strict=True):
+    result = folds(LABELS[:12], 3)
+    for (train, test), (their_train, their_test) in zip(result, theirs, strict=True):
         assert (train.tolist(), test.tolist()) == (their_train.tolist(), their_test.tolist())
     # written down with scikit-learn 1.9.1: another version that deals out rows differently changes every score
-    assert [test.tolist() for _, test in found] == [[2, 6, 7, 9], [1, 3, 10, 11], [0, 4, 5, 8]]
+    assert [test.tolist() for _, test in result] == [[2, 6, 7, 9], [1, 3, 10, 11], [0, 4, 5, 8]]
 
 
 @pytest.mark.parametrize(("recipe", "count"), [(TEST_RECIPE, 410), (FAST_RECIPE, 105), (LOGREG_RECIPE, 25)])
