@@ -84,20 +84,23 @@ class Registry(Mapping[str, Any]):
 
     Attributes:
         kind: of the names, in words.
-        modules: our own names by their module: "name:Class", or "name" alone for the attribute NAME.
+        modules: our own names by their module: "name:attribute", or "name" alone for NAME, of parts for the class Name.
+        parts: whether these are parts.
     """
 
     kind: str
     modules: Mapping[str, str]
+    parts: bool = False
 
     @cached_property
     def builtin(self) -> dict[str, str]:
         """Our own names, each with its "module:attribute"."""
-        names = [(module, *name.split(":")) for module, names in self.modules.items() for name in names.split()]
-        return {
-            name: f"{module}:{attribute[0] if attribute else name.upper().replace('-', '_')}"
-            for module, name, *attribute in names
-        }
+        own = {}
+        for module, names in self.modules.items():
+            for name, _, attribute in (typed.partition(":") for typed in names.split()):
+                usual = name.title().replace("_", "") if self.parts else name.upper().replace("-", "_")
+                own[name] = f"{module}:{attribute or usual}"
+        return own
 
     @cached_property
     def targets(self) -> dict[str, str]:
@@ -184,83 +187,70 @@ PRESETS = Registry("part", {"cseb.methods.micse": "moco:QUEUE", "cseb.methods.si
 # The parts themselves, by the slot of a method they go into. A name belongs to one slot only.
 _PARTS: Mapping[str, Mapping[str, str]] = {
     "views": {
-        "cseb.parts.views": (
-            "dropout:Dropout paraphrase:Paraphrase random_pairs:RandomPairs embedding_edits:EmbeddingEdits "
-            "identity:Identity multi_dropout:MultiDropout"
-        ),
-        "cseb.parts.part_composition": "halves:Halves unit_halves:UnitHalves",
-        "cseb.parts.labelled_views": (
-            "triples:Triples pairs:Pairs generated_triples:GeneratedTriples rated_pairs:RatedPairs"
-        ),
-        "cseb.parts.mined_negatives": "mined_negatives:MinedNegatives mined_pairs:MinedPairs",
-        "cseb.parts.back_translation": "back_translation:BackTranslation",
-        "cseb.parts.online_augment": (
-            "shuffle:Shuffle delete:Delete repeat:Repeat char_span_mask:CharSpanMask "
-            "subword_repeat:SubwordRepeat token_edits:TokenEdits span_masks:SpanMasks"
-        ),
-        "cseb.parts.prompt_views": "prompts:Prompts negated_prompts:NegatedPrompts repeated:Repeated",
-        "cseb.parts.crops": "crop:Crop",
-        "cseb.parts.spans": "spans:Spans",
-        "cseb.parts.word_noise": "word_noise:WordNoise",
+        "cseb.parts.views": "dropout paraphrase random_pairs embedding_edits identity multi_dropout",
+        "cseb.parts.part_composition": "halves unit_halves",
+        "cseb.parts.labelled_views": "triples pairs generated_triples rated_pairs",
+        "cseb.parts.mined_negatives": "mined_negatives mined_pairs",
+        "cseb.parts.back_translation": "back_translation",
+        "cseb.parts.online_augment": "shuffle delete repeat char_span_mask subword_repeat token_edits span_masks",
+        "cseb.parts.prompt_views": "prompts negated_prompts repeated",
+        "cseb.parts.crops": "crop",
+        "cseb.parts.spans": "spans",
+        "cseb.parts.word_noise": "word_noise",
     },
     "pooler": {
         "cseb.parts.poolers": (
-            "cls cls_pooler:CLSPooler mean:Mean first_last:FirstLast last2:Last2 mask_prompt:MaskPrompt "
-            "mean_last:MeanLast padded_mean:PaddedMean cnn_mean:CNNMean last:Last weighted_mean:WeightedMean "
-            "sif end_prompt:EndPrompt"
+            "cls:CLS cls_pooler:CLSPooler mean first_last last2 mask_prompt mean_last padded_mean "
+            "cnn_mean:CNNMean last weighted_mean sif:SIF end_prompt"
         ),
-        "cseb.parts.pseudo_tokens": "pseudo_tokens:PseudoTokens",
+        "cseb.parts.pseudo_tokens": "pseudo_tokens",
     },
     "head": {
         "cseb.parts.heads": (
-            "none:NoHead mlp linear:Linear bn_mlp:BNMLP gelu_mlp:GELUMLP barlow_projector:BarlowProjector "
-            "group_whiten:GroupWhiten relu_mlp:ReLUMLP project:Project paraphraser:Paraphraser"
+            "none:NoHead mlp:MLP linear bn_mlp:BNMLP gelu_mlp:GELUMLP barlow_projector group_whiten "
+            "relu_mlp:ReLUMLP project paraphraser"
         ),
-        "cseb.parts.finished_model": "own_modules:OwnModules",
+        "cseb.parts.finished_model": "own_modules",
     },
-    "compose": {"cseb.parts.part_composition": "compose:Compose"},
-    "regulariser": {"cseb.parts.regularisers": "attention_dropout:AttentionDropout drophead:DropHead"},
-    "memory": {"cseb.parts.momentum_queue": "queue:Queue"},
+    "compose": {"cseb.parts.part_composition": "compose"},
+    "regulariser": {"cseb.parts.regularisers": "attention_dropout drophead:DropHead"},
+    "memory": {"cseb.parts.momentum_queue": "queue"},
     "stages": {
-        "cseb.parts.pretrained_stages": "entropy_models:EntropyModels teacher:Teacher",
-        "cseb.parts.outside_teacher": "outside_teacher:OutsideTeacher",
+        "cseb.parts.pretrained_stages": "entropy_models teacher",
+        "cseb.parts.outside_teacher": "outside_teacher",
     },
-    "network": {"cseb.parts.networks": "second_encoder:SecondEncoder peer_encoder:PeerEncoder"},
+    "network": {"cseb.parts.networks": "second_encoder peer_encoder"},
     "tuning": {
-        "cseb.parts.tuning": "last_layers:LastLayers",
+        "cseb.parts.tuning": "last_layers",
         "cseb.parts.lora": "lora:LoRA",
-        "cseb.parts.prefixes": "prefix:Prefix",
-        "cseb.parts.token_prepending": "token_prepending:TokenPrepending",
+        "cseb.parts.prefixes": "prefix",
+        "cseb.parts.token_prepending": "token_prepending",
     },
-    "wrapper": {"cseb.parts.matryoshka": "matryoshka:Matryoshka"},
-    "mixer": {"cseb.parts.weight_mixing": "mix:Mix"},
+    "wrapper": {"cseb.parts.matryoshka": "matryoshka"},
+    "mixer": {"cseb.parts.weight_mixing": "mix"},
     "post": {
-        "cseb.parts.postprocessing": "whiten:Whiten rank_mix:RankMix remove_components:RemoveComponents",
-        "cseb.parts.flow": "flow:Flow",
+        "cseb.parts.postprocessing": "whiten rank_mix remove_components",
+        "cseb.parts.flow": "flow",
     },
     "terms": {
-        "cseb.parts.terms.infonce": (
-            "infonce:InfoNCE alignment:Alignment reconstruction:Reconstruction each_nce:EachNCE"
-        ),
+        "cseb.parts.terms.infonce": "infonce:InfoNCE alignment reconstruction each_nce:EachNCE",
         "cseb.parts.terms.contrast_in_batch": (
             "nt_xent:NTXent bce_pairs:BCEPairs span_nt_xent:SpanNTXent js_consistency:JSConsistency "
-            "neg_entropy:NegEntropy mixed_infonce:MixedInfoNCE"
+            "neg_entropy mixed_infonce:MixedInfoNCE"
         ),
-        "cseb.parts.terms.attention_mutual_information": "ami",
-        "cseb.parts.terms.dimension_contrast": "dcm mean_cos:MeanCos cross_correlation:CrossCorrelation",
-        "cseb.parts.terms.decoder_reconstruction": "reconstruct:Reconstruct",
-        "cseb.parts.terms.entropy_regularisation": "entropy:Entropy regulators:Regulators",
-        "cseb.parts.terms.layer_noise": "layer_noise:LayerNoise",
-        "cseb.parts.terms.masked_language_modelling": "mlm anchor_mlm:AnchorMLM",
-        "cseb.parts.terms.smoothed_contrast": "smooth:Smooth",
-        "cseb.parts.terms.replaced_token_detection": "rtd",
+        "cseb.parts.terms.attention_mutual_information": "ami:AMI",
+        "cseb.parts.terms.dimension_contrast": "dcm:DCM mean_cos cross_correlation",
+        "cseb.parts.terms.decoder_reconstruction": "reconstruct",
+        "cseb.parts.terms.entropy_regularisation": "entropy regulators",
+        "cseb.parts.terms.layer_noise": "layer_noise",
+        "cseb.parts.terms.masked_language_modelling": "mlm:MLM anchor_mlm:AnchorMLM",
+        "cseb.parts.terms.smoothed_contrast": "smooth",
+        "cseb.parts.terms.replaced_token_detection": "rtd:RTD",
         "cseb.parts.terms.auxiliary_mlm": "aux_mlm:AuxMLM",
-        "cseb.parts.terms.masked_next_token": "mntp",
+        "cseb.parts.terms.masked_next_token": "mntp:MNTP",
         "cseb.parts.terms.peer_networks": "group_softmax_bce:GroupSoftmaxBCE kl_peers:KLPeers",
-        "cseb.parts.terms.frozen_copy": "multi_layer_nce:MultiLayerNCE l2_to_init:L2ToInit",
-        "cseb.parts.terms.margins": (
-            "arc_nce:ArcNCE triplet:Triplet bidir_margin:BidirMargin hardest_hinge:HardestHinge"
-        ),
+        "cseb.parts.terms.frozen_copy": "multi_layer_nce:MultiLayerNCE l2_to_init",
+        "cseb.parts.terms.margins": "arc_nce:ArcNCE triplet bidir_margin hardest_hinge",
         "cseb.parts.terms.momentum_contrast": "momentum_nce:MomentumNCE",
         "cseb.parts.terms.local_mutual_information": "jsd_local_global:JSDLocalGlobal",
         "cseb.parts.terms.false_negatives": (
@@ -269,17 +259,16 @@ _PARTS: Mapping[str, Mapping[str, str]] = {
         "cseb.parts.terms.learnt_masks": "learnt_mask_nce:LearntMaskNCE",
         "cseb.parts.terms.virtual_augment": "virtual_nt_xent:VirtualNTXent",
         "cseb.parts.terms.distillation": (
-            "rank_mse:RankMSE listwise_ce:ListwiseCE regress:Regress relational:Relational bank_ce:BankCE "
-            "cross_view_kl:CrossViewKL"
+            "rank_mse:RankMSE listwise_ce:ListwiseCE regress relational bank_ce:BankCE cross_view_kl:CrossViewKL"
         ),
-        "cseb.parts.terms.denoising": "denoise:Denoise",
-        "cseb.parts.terms.enhanced_decoding": "enhanced_decoding:EnhancedDecoding",
-        "cseb.parts.terms.rated_similarity": "rank_scores:RankScores score_mse:ScoreMSE",
+        "cseb.parts.terms.denoising": "denoise",
+        "cseb.parts.terms.enhanced_decoding": "enhanced_decoding",
+        "cseb.parts.terms.rated_similarity": "rank_scores score_mse:ScoreMSE",
     },
-    "recipe": {"cseb.methods.recipe": "recipe:Recipe"},
+    "recipe": {"cseb.methods.recipe": "recipe"},
 }
 _KINDS = {"views": "view", "compose": "composer", "stages": "stage", "post": "post-processor", "terms": "term"}
-SLOTS = {slot: Registry(_KINDS.get(slot, slot), modules) for slot, modules in _PARTS.items()}
+SLOTS = {slot: Registry(_KINDS.get(slot, slot), modules, parts=True) for slot, modules in _PARTS.items()}
 
 LAUNCHERS = Registry(
     "launcher",

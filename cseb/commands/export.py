@@ -79,7 +79,7 @@ def export(
         BadSpec: for a bad name of a repository, or if ``cseb[onnx]`` is not installed.
         BadData: if data of a task are missing, or the encoder cannot be written as ONNX.
     """
-    from cseb.data import hub_upload
+    from cseb.data import hub
     from cseb.records.store import find
 
     if format in export_scores.FORMATS:
@@ -92,7 +92,7 @@ def export(
     if format != "transformers" and not to and not push:
         raise BadBenchmark("`format` needs a place for the file: a new folder with `to`, or a repository with `push`")
     if push:
-        hub_upload.check(push)
+        hub.check_push(push)
     if to and Path(to).exists():
         raise BadResults(f"{to} exists already; name a new folder, or remove it")
     store, run = find(str(record), Path(results))
@@ -115,7 +115,7 @@ def export(
                 return Exported(card, str(to), "", drifts)
             tell(f"pushing {push}")
             message = f"{run.method}, {run.subset.size:,} sentences, seed {run.seed}: run {run.key} of cseb"
-            address = hub_upload.push(staged, push, private=private, message=message)
+            address = hub.push(staged, push, private=private, message=message)
             return Exported(card, str(to), address, drifts)
     except OSError as error:
         raise BadResults(

@@ -36,7 +36,6 @@ CODE = ("auto_map", "custom_pipelines", "custom_generate")
 # Kernels of the hub are code; quantised weights have readers of their own; other weights are not those that are hashed.
 ELSEWHERE = ("quantization_config", "kernel_config", "transformers_weights", "compression_config")
 ATTENTION = ("attn_implementation", "_attn_implementation", "_attn_implementation_internal", "experts_implementation")
-CHUNKS = "chunk_size_feed_forward"  # tokens that go through a layer together: a sentence of any other length fails
 TRUST = "if you trust its author, add `trust_remote_code`"
 
 
@@ -90,10 +89,6 @@ def check_config(config: dict[str, Any], name: str, trust_remote_code: bool = Fa
             raise BadData(f"{name}: {key} is not supported; save the encoder as plain safetensors in float32")
         if key in ATTENTION and any(isinstance(name, str) and "/" in name for _, name in _walk({key: value})):
             raise BadData(f"{name}: {key} names a downloadable kernel, which is third-party code; use eager or sdpa")
-        if key == CHUNKS and (type(value) is not int or value):
-            raise BadData(
-                f"{name}: {key} is {str(value)[:50]}, which fits lengths it divides; 0 computes the same for all"
-            )
         if isinstance(value, float) and not math.isfinite(value):
             raise BadData(f"{name}: {key} is {value}; a finite number is needed")
         if type(value) is int and abs(value) >= 2**31:

@@ -1,4 +1,4 @@
-"""Locate the files of an encoder or a sentence-transformers folder and hash them. Loads no weights, needs no torch."""
+"""Locate and hash the files of encoders and of other inputs of a method. Loads no weights, needs no torch."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from cseb.data import bounded, checkpoint, made_encoders
 from cseb.data.checkpoint import CONFIG
 from cseb.data.shipped import ENCODERS
 from cseb.errors import BadData, first_line
+from cseb.methods.part_facts import facts
 
 TOKENIZER = (
     *("tokenizer*", "vocab.*", "merges.txt", "special_tokens_map.json", "added_tokens.json"),
@@ -25,6 +26,7 @@ MODULE_FILES = (".json", ".safetensors", ".txt", ".model", ".py")  # endings tha
 WEIGHTS = ("*.safetensors", "*.safetensors.index.json")
 HUB_NAME = re.compile(r"\w[\w.-]{0,95}(/\w[\w.-]{0,95})?(@[\w./-]{1,200})?", re.ASCII)
 FILE_ENDINGS = (".npz", ".npy", ".txt", ".json", ".safetensors", ".zip")  # of a name that means a file
+EMBEDDERS = "it may be a folder, a hub name, st:FOLDER, glove:FILE or a file of sentence vectors (.npz)"
 BLOCK = 1 << 20  # bytes read at a time
 
 
@@ -152,3 +154,48 @@ def _readable(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise BadData(f"{path} cannot be read: {error.strerror}") from error
+
+
+def external_contents(named: Iterable[tuple[str, str, str]]) -> dict[str, str]:
+    """Return the sha256 of external inputs by name.
+
+    Encoders are downloaded from the hub. Translators that are no folders are identified by name only: they are not
+    needed where all translations are in the cache. A missing file is reported by the part that reads it.
+
+    Args:
+        named: (part, option, file, folder or hub name), see `Method.external_inputs`.
+
+    Raises:
+        BadData: if an encoder is not found.
+    """
+    hashes = {}
+    for part, option, name in named:
+        kind = facts(part).external[option]
+        if kind == "embedder":
+            try:
+                hashes[name] = _embedder(name)
+            except BadData as error:
+                raise BadData(f"{part}: {option}: {error}; {EMBEDDERS}") from None
+        elif kind == "encoder":
+            try:
+                hashes[name] = find_encoder(name)[1]
+            except BadData as error:
+                own = [f"+{part}({key}={value}) avoids the other model" for key, value in facts(part).own.items()]
+                raise BadData(f"{part}: {option}: {'; '.join([str(error), *own])}") from None
+        elif (path := Path(name)).is_file():
+            hashes[name] = sha256_of([path])
+        elif path.is_dir():
+            hashes[name] = sha256_of(matching(path, (CONFIG, *TOKENIZER, *WEIGHTS, *checkpoint.PICKLES)))
+    return hashes
+
+
+def _embedder(name: str) -> str:
+    """Return the hash of a finished encoder: a file of vectors, a folder or a hub name. Raises: BadData."""
+    kind, colon, rest = name.partition(":")
+    if kind == "st" and colon:
+        return modules_sha256(locate_modules(rest))
+    if bounded.is_file(path := Path(rest if kind == "glove" and colon else name)):
+        return sha256_of([path])
+    if bounded.is_file(path / MODULES):
+        return modules_sha256(path)
+    return find_encoder(name)[1]

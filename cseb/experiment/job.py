@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from functools import cached_property, lru_cache
 from typing import Any
 
-from cseb.data.external_inputs import contents
+from cseb.data.weights import external_contents
 from cseb.methods import third_party
 from cseb.methods.recipe import Recipe
 from cseb.methods.spec import Method
@@ -90,7 +90,9 @@ def _fields(protocol: Protocol) -> dict[str, Any]:
 
 def external_inputs(method: Method) -> tuple[Source, ...]:
     """Return the files and models that a resolved method names, as far as they are on this machine. Raises: BadData."""
-    return tuple(Source(name=name, sha256=sha256) for name, sha256 in contents(method.external_inputs()).items())
+    return tuple(
+        Source(name=name, sha256=sha256) for name, sha256 in external_contents(method.external_inputs()).items()
+    )
 
 
 def foreign(method: Method, protocol: Protocol) -> tuple[Foreign, ...]:

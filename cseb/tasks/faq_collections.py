@@ -145,11 +145,10 @@ def _files(name: str, data_dir: Path | None) -> list[Path]:
     """Return the files of a collection below the data folder, in the order of the manifest. Raises: BadData."""
     data, paths = data_sets()[name], []
     for file in data.files:
-        if data_dir is None:
-            raise BadData(f"{file.file} may not be redistributed; get it from {data.homepage} and give `data_dir`")
-        if (path := locate(data, file, data_dir)) is None:
-            folders = ", ".join(data.also)
-            raise BadData(f"{data_dir} has no {file.file}, nor have its folders {folders}; get it from {data.homepage}")
+        path = locate(data, file, data_dir) if data_dir else None
+        if path is None:
+            where = f"not below {data_dir} or {', '.join(data.also)} in it" if data_dir else "needed in `data_dir`"
+            raise BadData(f"{file.file} is {where}; it may not be redistributed, get it from {data.homepage}")
         paths.append(path)
     return paths
 

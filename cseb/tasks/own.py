@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
+from types import MappingProxyType
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,22 +24,18 @@ from cseb.tasks.pairs import Pairs, RatedPairs, Triplets
 from cseb.tasks.retrieval import Ranked
 from cseb.tasks.task import Loaded
 
-# Options in brackets after a kind, with their defaults.
-OPTIONS: Mapping[str, Mapping[str, float]] = {
-    "classification": {"folds": 5},
-    "clustering": {"clusters": 0},  # one per label
-    "retrieval": {"folds": 5},
-    "pair-classification": {"folds": 5},
-    "alignment": {"above": ABOVE},
-}
 LOWEST: Mapping[str, int] = {"folds": 1, "clusters": 0}  # of whole numbers; the data decide on the highest
-MEASURED = {  # name of the protocol, if not that of the kind
-    "pairs": "spearman",
-    "classification": "logistic-regression",
-    "clustering": "k-means",
-    "triplets": "triplet-accuracy",
-}
 Loader = Callable[[Sheet, Mapping[str, float], str], Loaded]  # content, options, path for messages
+
+
+class Kind(NamedTuple):
+    """A kind of task: its data, its options in brackets with their defaults, and its protocol if not called like it."""
+
+    load: Loader
+    options: Mapping[str, float] = MappingProxyType({})
+    protocol: str = ""
+
+
 _TYPED = re.compile(r"(?P<path>.+?)(?::(?P<kind>[a-z-]+)(?:\((?P<options>[^()]*)\))?)?")
 
 
@@ -62,14 +60,14 @@ class TaskFile:
         """Return, for example, logistic-regression(folds=5)@1, k-means@1 or alignment(of=my.tsv above=4)@1."""
         of = [f"of={_safe(self.path.name)}"] if self.kind in MEASURES else []
         options = " ".join([*of, *(f"{name}={value:g}" for name, value in self.options if value)])
-        return f"{MEASURED.get(self.kind, self.kind)}{f'({options})' if options else ''}@1"
+        return f"{KINDS[self.kind].protocol or self.kind}{f'({options})' if options else ''}@1"
 
     def load(self, data_dir: Path | None) -> Loaded:
         """Return the checked content of the file; `data_dir` is not used. Raises: BadData."""
         data = _sheet(self.path, self.kind if not self.guessed else "", self.stamp)
         if not data.table.rows:
             raise BadData(f"{self.path} is empty: {'a header without rows' if data.table.columns else 'no lines'}")
-        return LOADERS[self.kind](data, dict(self.options), str(self.path))
+        return KINDS[self.kind].load(data, dict(self.options), str(self.path))
 
     def says(self) -> str:
         """Return one line on how the file was interpreted."""
@@ -129,7 +127,7 @@ def _sheet(path: Path, kind: str, stamp: tuple[int, int]) -> Sheet:
 
 
 def _options(kind: str, text: str, word: str) -> dict[str, float]:
-    options = dict(OPTIONS.get(kind, {}))
+    options = dict(KINDS[kind].options)
     for option in filter(None, map(str.strip, text.split(","))):
         name, _, typed = map(str.strip, option.partition("="))
         if name not in options:
@@ -204,15 +202,27 @@ def _shape(measure: Name) -> Loader:
     return lambda data, options, name: shape(measure, _rated(data), options.get("above", ABOVE), name)
 
 
-LOADERS: Mapping[str, Loader] = {
-    "pairs": _pairs,
-    "classification": lambda data, options, name: classification(_labelled(data, name), int(options["folds"]), name),
-    "clustering": lambda data, options, name: clustering(_labelled(data, name), int(options["clusters"]), name),
-    "retrieval": _retrieval,
-    "reranking": _reranking,
-    "pair-classification": _pair_classification,
-    "triplets": lambda data, options, name: Triplets(*map(data.text, ("anchor", "positive", "negative"))),
-    **{measure: _shape(measure) for measure in MEASURES},
+KINDS: Mapping[str, Kind] = {
+    "pairs": Kind(_pairs, protocol="spearman"),
+    "classification": Kind(
+        lambda data, options, name: classification(_labelled(data, name), int(options["folds"]), name),
+        {"folds": 5},
+        "logistic-regression",
+    ),
+    "clustering": Kind(
+        lambda data, options, name: clustering(_labelled(data, name), int(options["clusters"]), name),
+        {"clusters": 0},  # one per label
+        "k-means",
+    ),
+    "retrieval": Kind(_retrieval, {"folds": 5}),
+    "reranking": Kind(_reranking),
+    "pair-classification": Kind(_pair_classification, {"folds": 5}),
+    "triplets": Kind(
+        lambda data, options, name: Triplets(*map(data.text, ("anchor", "positive", "negative"))),
+        protocol="triplet-accuracy",
+    ),
+    **{measure: Kind(_shape(measure)) for measure in MEASURES},
+    "alignment": Kind(_shape("alignment"), {"above": ABOVE}),
 }
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from huggingface_hub import constants
 
-from cseb.data.hub_upload import check, push
+from cseb.data.hub import check_push, push
 from cseb.errors import BadResults, BadSpec
 from tests.hub_server import Hub, serving
 
@@ -80,7 +80,7 @@ def test_no_network_is_one_line(hub: Hub, folder: Path, monkeypatch: pytest.Monk
 @pytest.mark.parametrize("name", ["small", "me/small/more", "me/../x", "me/a b", "/x", "me/", "me/-x", ""])
 def test_a_name_that_is_none_is_refused_before_anything_is_asked(hub: Hub, name: str) -> None:
     with pytest.raises(BadSpec, match="OWNER/NAME is needed"):
-        check(name)
+        check_push(name)
     assert hub.asked == []
 
 
@@ -90,8 +90,8 @@ def test_without_a_token_or_with_the_hub_switched_off_nothing_is_tried(
     monkeypatch.delenv("HF_TOKEN")
     monkeypatch.setattr(constants, "HF_TOKEN_PATH", str(tmp_path / "token"))
     with pytest.raises(BadResults, match="no token for the hub; log in with `hf auth login`"):
-        check("me/small")
+        check_push("me/small")
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
     with pytest.raises(BadResults, match="HF_HUB_OFFLINE is set"):
-        check("me/small")
+        check_push("me/small")
     assert hub.asked == []

@@ -51,7 +51,6 @@ def test_a_configuration_that_leads_elsewhere_is_refused(
         {"max_position_embeddings": 0}, {"max_position_embeddings": 4}, {"max_position_embeddings": 10**9},
         {"intermediate_size": 0}, {"intermediate_size": 10**9}, {"hidden_act": "none"}, {"hidden_act": {}},
         {"hidden_dropout_prob": 7}, {"layer_norm_eps": float("nan")}, {"initializer_range": float("inf")},
-        {"chunk_size_feed_forward": 3}, {"chunk_size_feed_forward": 10**6}, {"chunk_size_feed_forward": None},
         {"num_labels": 10**9}, {"model_type": "none"}, {"model_type": 3}, {"type_vocab_size": 0},
     ],
     ids=lambda values: f"{next(iter(values.items()))!s:.40}",
