@@ -15,13 +15,11 @@ from types import ModuleType
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.leavings import Leavings
-
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # several tests run at a time: their threads would wait for one another
 if "PYTEST_XDIST_WORKER" not in os.environ:  # those inherit it
     os.environ.pop("CSEB_DATA_DIR", None)  # tests read real data only where they ask for them
     os.environ["CSEB_TESTS_HOME"] = tempfile.mkdtemp(prefix="cseb-tests-")
-    for kind in ("CACHE", "CONFIG", "DATA"):  # the user's own folders are neither read nor watched
+    for kind in ("CACHE", "CONFIG", "DATA"):  # the user's own folders are not read
         os.environ[f"XDG_{kind}_HOME"] = str(Path(os.environ["CSEB_TESTS_HOME"], kind.lower()))
 
 from cseb.data.manifest import DataFile
@@ -36,12 +34,6 @@ settings.register_profile("same", settings.get_profile("other"), derandomize=Tru
 settings.load_profile("same")
 
 ROOT = Path(__file__).parents[1]
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    """One process looks at what all have left."""
-    if not hasattr(config, "workerinput"):
-        config.pluginmanager.register(Leavings())
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

@@ -9,7 +9,6 @@ import pytest
 import torch
 from torch import Tensor
 
-from cseb.commands import hosts
 from cseb.commands.planned_grid import PlannedGrid
 from cseb.encoder.distributed import DistributedContext, distributed_context
 from cseb.errors import BadBenchmark, BadData
@@ -78,12 +77,6 @@ def test_several_processes_take_one_job_at_a_time(tmp_path: Path, options: tuple
     assert without_progress(ran.stderr) == [
         f"cseb: 2 processes that share each batch run one job at a time; leave {' '.join(options)} out"
     ]
-
-
-def test_several_processes_may_be_told_what_they_do_anyway() -> None:
-    assert [hosts.workers_of(text, 1, "cpu", processes=2) for text in ("auto", "1")] == [1, 1]
-    with pytest.raises(BadBenchmark):
-        hosts.workers_of("auto", 1, "cuda", 3, processes=2)
 
 
 @pytest.mark.parametrize(("rank", "stopped", "code"), [("0", False, 1), ("1", False, 0), ("1", True, 130)])

@@ -68,15 +68,3 @@ def test_assistants_find_the_skill_and_every_page() -> None:
     assert {"SKILL.md", "quickstart.html", "guide/python.html", "extending/term.html"} <= set(links)
     assert not [link for link in links if not (SITE / link).exists()]
     assert (SITE / "SKILL.md").read_text("utf-8").startswith("---\nname: cseb\ndescription: ")
-
-
-def test_a_link_to_elsewhere_is_seen() -> None:
-    assert list(filter(outside, fetched('<script src="https://cdn.example/x.js"></script>'))) == [
-        "https://cdn.example/x.js"
-    ]
-    assert list(filter(outside, fetched('<link rel="stylesheet" href="//fonts.example/f.css" />'))) == [
-        "//fonts.example/f.css"
-    ]
-    assert not list(
-        filter(outside, fetched('<link rel="canonical" href="https://example.org/" /><a href="https://x"></a>'))
-    )

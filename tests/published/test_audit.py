@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.published.audit import FOLDER, Finding, audit, five_papers, main, read
+from benchmarks.published.audit import FOLDER, Finding, audit, five_papers, main
 from benchmarks.published.claims import Claim, contradicted, read_claims
 from cseb.errors import BadData, BadSpec
 from cseb.papers.scores import Printed, shipped_rows
@@ -157,12 +157,6 @@ def test_values_disagree_only_beyond_their_digits_and_within_one_setting() -> No
     assert [each.kind for each in audit([first, replace(coarse, mean=76.3, text="76.3")])] == ["disagreement"]
     for other in ({"encoder": "bert-large"}, {"fraction": 0.1}, {"variant": "p=0.1"}, {"task": "sts13"}):
         assert audit([first, replace(coarse, mean=80.0, text="80.0", **other)]) == []  # type: ignore[arg-type]
-
-
-def test_a_file_of_ones_own_is_a_paper_of_its_own(tmp_path: Path) -> None:
-    (tmp_path / "mine.csv").write_text("method,task,mean\nsimcse,trec,88.7\n")
-    (result,) = audit(read([tmp_path / "mine.csv"]))
-    assert (result.kind, result.where) == ("granularity", "mine")
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from cseb.reports.formats.terminal import fold
 from cseb.reports.text_table import aligned
 
 
@@ -37,9 +36,3 @@ def test_no_cell_is_markup_and_no_environment_brings_colours(monkeypatch: pytest
         "────────────────────────────────────",
         "[bold]a[/bold]  :smile: [1.00, 2.00]",
     ]
-
-
-def test_a_name_is_broken_between_its_parts() -> None:
-    assert fold("simcse+mean+recipe(learning_rate=0.0003)", 30) == ["simcse+mean", "+recipe(learning_rate=0.0003)"]
-    assert fold("tsdae+recipe(learning_rate=0.0003)", 24) == ["tsdae+recipe(", "learning_rate=0.0003)"]
-    assert fold("mean of word vectors", 14) == ["mean of word", "vectors"]

@@ -9,7 +9,6 @@ import pytest
 
 from cseb.errors import BadData
 from cseb.registry import SCALES, TASK_GROUPS, TASKS, scale_of
-from cseb.tasks.evaluate import score_all
 from cseb.tasks.geometry import MEASURES, Shape, shape
 from cseb.tasks.names import parse_tasks
 from cseb.tasks.pairs import Pairs, RatedPairs
@@ -159,18 +158,6 @@ def test_the_variant_stands_in_protocol_and_detail(senteval: Path) -> None:
     assert len(spread.sentences()) == 3000
     outcome = stored.outcome(np.zeros(300, dtype=np.float32))
     assert outcome.detail == {"alignment": 2.0, "pairs": 300.0, "sentences": 600.0}
-
-
-def test_the_miniature_has_figures_in_their_ranges() -> None:
-    def embed(sentences: Sequence[str]) -> np.ndarray:
-        return np.random.default_rng(0).standard_normal((len(sentences), 16)).astype(np.float32)
-
-    tasks = [
-        (task, task.load(None))
-        for task in parse_tasks("toy-alignment,toy-uniformity,toy-anisotropy,toy-effective-rank")
-    ]
-    values = [outcome.value or 0.0 for outcome, _ in score_all(tasks, embed)]
-    assert values == pytest.approx([2, -3.6, 0, 16], abs=0.25)
 
 
 @pytest.mark.skipif(not (SHARED / "STS").is_dir(), reason="needs the task files beside the repository")

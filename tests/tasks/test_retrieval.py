@@ -200,10 +200,3 @@ def test_the_hash_is_of_texts_and_judgements() -> None:
 def test_too_little_to_rank_is_answered(questions: list[str], answers: list[str], message: str) -> None:
     with pytest.raises(BadData, match=message):
         faq(questions, answers, name="x")
-
-
-def test_spread_of_map_over_queries_is_that_of_a_bootstrap() -> None:
-    data = faq([f"q{n}" for n in range(60)], [f"a{n}" for n in range(60)], name="x")
-    items = data.items(embed)
-    closed = math.sqrt((data.influence(items) ** 2).sum()) / len(items)
-    assert closed == pytest.approx(100 * stats.sem(items[:, 0], ddof=0), rel=1e-5)
