@@ -141,7 +141,7 @@ def main(folder: str, workers: str, launcher: str = "local") -> None:
     def watch(event: Event) -> None:
         say(type(event).__name__)
 
-    where = hosts.launcher_of(launcher, int(workers), "", ())
+    where = hosts.launcher_of(launcher, int(workers), "")
     summary = launch(jobs, Store(Path(folder)), where, watch, target=TARGET)
     say("stopped" if summary.stopped else "ended", summary.done)
     sys.exit(summary.exit_code)

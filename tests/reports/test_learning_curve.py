@@ -52,15 +52,6 @@ def test_neighbouring_sizes_of_each_method_are_compared() -> None:
     assert curve(n100={"simcse": FEW}, n1000={"simcse": {2: 55.0, 7: 54.0}}) is None
 
 
-def test_a_learning_curve_has_items_where_a_comparison_has_them() -> None:
-    shown = page(sizes=(100, 1000, 10_000), learning_curve=True)
-    assert [each.name for each in shown].index(NAME) == len(shown) - 1
-    first = shown[-1].lines[0].values
-    assert first["seeds_and_items_low"] < first["mean"] < first["seeds_and_items_high"]
-    assert len({note for sheet in shown for note in sheet.notes}) == sum(len(sheet.notes) for sheet in shown)
-    assert [each.name for each in page(effects={"simcse": 0}, sizes=(100, 1000), learning_curve=True)] == [NAME]
-
-
 def test_alone_it_has_notes_on_clusters_and_sizes() -> None:
     world, records = study({"simcse": 2}, sizes=(100, 1000))
     made = gather(records)
