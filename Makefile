@@ -18,7 +18,7 @@ COVERAGE := $(if $(CI),$(MEASURED:%=--cov=cseb/%) --cov-report=term:skip-covered
 BENCHMARKS ?= $(notdir $(wildcard benchmarks/expected/*))
 check: export CSEB_DATA_DIR ?= $(wildcard ../shared/data)
 
-.PHONY: demo test unit core slow lint check docs oldest clean gpu
+.PHONY: demo test unit core slow lint check docs oldest clean gpu exchange
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "cseb needs Python 3.11 or newer: make PYTHON=...")'
@@ -56,6 +56,13 @@ $(VENV)/.onnx: $(READY)
 
 slow: $(VENV)/.onnx  ## simulations of the statistics, three dozen kills, one grid through every launcher, a fuzz of the commands
 	$(BIN)/pytest -n 2 --dist loadgroup -m slow --ignore=tests/simulated_gpu $(addprefix --ignore=,$(WITHOUT))
+
+$(VENV)/.exchange: $(READY)
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[mlflow,tensorboard,trackio,wandb]' playwright
+	@touch $@
+
+exchange: $(VENV)/.exchange  ## what make test leaves out: experiment trackers, and the site in Chromium or Chrome
+	$(BIN)/pytest -q -rs tests/exchange
 
 $(VENV)/.docs: $(READY)
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[docs]'
