@@ -126,7 +126,7 @@ def _values(folder: Path, name: str, size: int, tasks: Sequence[str], select: st
 def check_comparison(path: Path, folder: Path) -> Iterator[str]:
     """Return the differences in a table of comparisons."""
     for title, _, rows in tables(path.read_text("utf-8")):
-        words = re.match(r"Comparison with (.*): .*, (average of \d+ tasks|[\w:-]+), (best|last) checkpoint", title)
+        words = re.match(r"Comparison with (.*): .*, (average of \d+ tasks|[\w:()=.-]+), (best|last) checkpoint", title)
         if not words:
             yield f"{path.relative_to(ROOT)}: the title {title!r} is not one of a comparison"
             continue
@@ -266,7 +266,8 @@ def check_page(path: Path, folder: Path) -> Iterator[str]:
 def _cells(folder: Path) -> frozenset[str]:
     texts = set()
     for select in records(folder).checkpoint.unique():
-        for names in ("", *GROUPS):
+        single = {task.partition("@")[0] for task in records(folder).task.unique() if "(" in task}
+        for names in ("", *GROUPS, *single):
             if tasks := tasks_of(folder, names):
                 table = scores(folder, tasks, select)
                 texts |= {f"{m:.2f} ± {s:.2f}" for m, s in zip(table.mean(axis=1), table.std(axis=1), strict=True)}

@@ -79,17 +79,17 @@ def test_half_of_the_pairs_are_of_one_class_and_none_is_repeated_before_all_are_
 
 
 def test_the_task_has_the_draws_of_shots_and_repeats_its_numbers(encoder: Encoder) -> None:
-    data, frozen = load_task("setfit2(rate=1e-3 steps=3):banking77-dev", None), load_task("shots2:banking77-dev", None)
+    data, frozen = load_task("setfit2(rate=1e-3_steps=3):banking77-dev", None), load_task("shots2:banking77-dev", None)
     assert isinstance(data, FineTuned)
     assert isinstance(frozen, FewLabels)
     assert [draw.tolist() for draw in data.draws] == [draw.tolist() for draw in frozen.draws[:5]]
     few = FineTuned(data.texts, data.labels, data.draws[:2], data.test[:80], data.rate, data.steps)
-    task = parse_tasks("setfit2(rate=1e-3 steps=3):banking77-dev")[0]
+    task = parse_tasks("setfit2(rate=1e-3_steps=3):banking77-dev")[0]
     results = [score_all([(task, few)], encoder.embed, tuner_of(encoder.embed))[0] for _ in range(2)]
     assert results[0][1].shape == (80, 2)
     assert np.array_equal(results[0][1], results[1][1])
     assert task.protocol == "setfit(shots=2 draws=5 rate=0.001 steps=3)@1"
-    assert task.name == "setfit2(rate=1e-3 steps=3):banking77-dev"
+    assert task.name == "setfit2(rate=1e-3_steps=3):banking77-dev"
 
 
 def test_fine_tuning_separates_the_classes_of_other_sentences(encoder: Encoder) -> None:
@@ -106,7 +106,7 @@ def test_fine_tuning_separates_the_classes_of_other_sentences(encoder: Encoder) 
     assert separation(trained(texts[16:])) > 0.9
 
 
-@pytest.mark.parametrize("options", ["()", "(rate=0)", "(speed=3)", "(rate=1e-3steps)", "(steps=0)"])
+@pytest.mark.parametrize("options", ["()", "(rate=0)", "(speed=3)", "(rate=1e-3 steps=5)", "(steps=0)"])
 def test_options_are_named(options: str) -> None:
     with pytest.raises(BadSpec, match="write options such as"):
         parse_tasks(f"setfit2{options}:trec")

@@ -22,7 +22,7 @@ DRAWS = 5
 ITERATIONS = 20  # pairs of one class, and of two, for each example: R of the paper, num_iterations of setfit
 BATCH = 16  # pairs
 RATE = 2e-5
-OPTIONS = re.compile(r"\((?:rate=([0-9.]+(?:e-?[0-9]+)?))? ?(?:steps=([1-9][0-9]{0,6}))?\)")
+OPTIONS = re.compile(r"\((?:rate=([0-9.]+(?:e-?[0-9]+)?))?_?(?:steps=([1-9][0-9]{0,6}))?\)")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,11 +92,11 @@ class SetFit:
 
     @classmethod
     def of(cls, shots: int, options: str, task: Task) -> Self:
-        """Return the task with options such as (rate=1e-3 steps=100). Raises: BadSpec."""
+        """Return the task with options such as (rate=1e-3_steps=100). Raises: BadSpec."""
         match = OPTIONS.fullmatch(options) if options else OPTIONS.fullmatch("()")
         if match is None or (options and not any(match.groups())) or not 0 < float(match[1] or RATE) <= 1:
             raise BadSpec(
-                f"setfit{shots}{options}: write options such as (rate=1e-3), (steps=100) or (rate=1e-3 steps=100)"
+                f"setfit{shots}{options}: write options such as (rate=1e-3), (steps=100) or (rate=1e-3_steps=100)"
             )
         return cls(shots, task, float(match[1] or RATE), int(match[2] or 0), options)
 
