@@ -29,7 +29,9 @@ def check_saved(encoder: Encoder, folder: Path) -> None:
     Short and long texts are encoded together. Raises: BadResults if vectors differ.
     """
     texts = _texts(encoder)
+    precision, encoder.eval_precision = encoder.eval_precision, "fp32"  # a saved model computes in float32
     expected = encoder.embed(texts)
+    encoder.eval_precision = precision
     _compare("cseb", expected, lambda: saved_encoder(folder).embed(texts))
     if importlib.util.find_spec("sentence_transformers") is not None:
         _compare("sentence-transformers", expected, lambda: _by_library(folder, texts))

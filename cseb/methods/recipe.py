@@ -29,7 +29,7 @@ class Recipe:
     has no text twice in a batch, after folding of case and white space, in any column; a line that repeats a text
     waits for a later batch, so that an epoch may end with smaller batches (sentence-transformers' NO_DUPLICATES).
     chunk: sentences whose activations are in memory at a time, with loss and gradient of the whole batch; 0 takes
-    all of it. eval_precision: of the encoder on the dev set and the tasks.
+    all of it. eval_precision: of the encoder where it embeds sentences, such as on the dev set and the tasks.
     """
 
     unstated: ClassVar = {"batch": "shuffled", "chunk": 0, "eval_precision": "fp32"}

@@ -16,7 +16,7 @@ from cseb.embedders import find, onnx_graph
 from cseb.embedders.folders import saved_encoder
 from cseb.embedders.interface import EncoderOptions
 from cseb.errors import BadResults
-from cseb.experiment.check_saved import check_onnx, check_saved
+from cseb.experiment.check_saved import _texts, check_onnx, check_saved
 from tests.conftest import SENTENCES, script_of
 
 Tiny = Callable[[str], Path]
@@ -94,6 +94,20 @@ def test_a_folder_with_other_vectors_is_refused(tiny: Tiny, tmp_path: Path) -> N
     changed(tmp_path / "saved" / "cseb.json", pooler="cls")
     with pytest.raises(BadResults, match="loaded by cseb"):
         check_saved(encoder, tmp_path / "saved")
+
+
+def test_a_saved_model_is_compared_in_float32(tiny: Tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    vectors = trained("simcse+mean", tiny("bert"), tmp_path / "saved")
+    encoder = saved_encoder(tmp_path / "saved")
+    encoder.eval_precision = "bf16"
+    assert not np.array_equal(encoder.embed(TEXTS), vectors)
+    compared: list[np.ndarray] = []
+    monkeypatch.setattr(
+        "cseb.experiment.check_saved._compare", lambda loader, expected, encode: compared.append(expected)
+    )
+    check_saved(encoder, tmp_path / "saved")
+    encoder.eval_precision = "fp32"
+    np.testing.assert_array_equal(compared[0], encoder.embed(_texts(encoder)))
 
 
 def test_an_onnx_file_with_other_vectors_is_refused(tiny: Tiny, tmp_path: Path) -> None:
