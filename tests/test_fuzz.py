@@ -37,7 +37,6 @@ OPTIONS = {"run": ("--dry-run", "--workers", "1"), "status": (), "report": (), "
 NEVER = {
     "--help",
     "--rerun",
-    "--watch",
     "--push",
     "--processes",
     "--launcher",

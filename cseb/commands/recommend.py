@@ -154,30 +154,30 @@ def _compared(trials: Trials, task: str, named: list[str], out: Path | None, dry
     ]
     if dry_run:
         return Recommendation("Nothing was trained (--dry-run).", "", tuple(rows), tuple(notes))
-    runs = trials.run(methods, range(seeds), task)
-    tried = examples.scored(runs.items, runs.failures)
+    trials.run(methods, range(seeds), task)
+    tried = examples.scored(trials.items, trials.failures)
     best = max(tried, key=lambda name: tried[name][0].mean, default=methods[0])
     if tried or not seeds:
-        runs |= trials.run([best], last[:1], task, save=out is not None)
-        runs |= trials.run([best], last[1:], task)
-    decided = {seed: items for seed, items in runs.items.get(best, {}).items() if seed in last}
-    _, final = examples.scored({best: decided} if decided else {}, runs.failures).get(best, (None, None))
+        trials.run([best], last[:1], task, save=out is not None)
+        trials.run([best], last[1:], task)
+    decided = {seed: items for seed, items in trials.items.get(best, {}).items() if seed in last}
+    _, final = examples.scored({best: decided} if decided else {}, trials.failures).get(best, (None, None))
     words = repeated(baselines[TF_IDF][1], last) if TF_IDF in baselines else None
     reference = repeated(untrained, last)
     sentence, chosen = conclude(reference, final, words, len(methods))
     for name in dict.fromkeys([*tried, *([best] if final else [])]):
         rows.append(row(reference, tried.get(name, (None, None))[0], final if name == best else None))
-    notes += [f"A run of {name} failed: {reason}." for name, reason in runs.failures.items()]
+    notes += [f"A run of {name} failed: {reason}." for name, reason in trials.failures.items()]
     if chosen == base and base.endswith(POOLED) and out is not None:
         best = base.removesuffix(POOLED)
-        runs = trials.run([best], range(1), task, save=True)
+        trials.run([best], range(1), task, save=True)
     elif chosen in baselines and out is not None:
         notes.append(f"No model was written: use {TF_IDF if chosen == TF_IDF else trials.encoder} as it is.")
         out = None
     recommendation = Recommendation(sentence, chosen, tuple(rows), tuple(notes))
     if out is None:
         return recommendation
-    if best not in runs.models:
-        raise BadResults(f"the model of {best} was not saved: {runs.failures.get(best, 'its folder is missing')}")
-    model.export(runs.models[best], out, recommendation)
+    if best not in trials.models:
+        raise BadResults(f"the model of {best} was not saved: {trials.failures.get(best, 'its folder is missing')}")
+    model.export(trials.models[best], out, recommendation)
     return replace(recommendation, model=out)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cseb.commands.screen import say
-from cseb.errors import BadData, BadResults
+from cseb.errors import BadResults
 from cseb.parameters import DATA_DIR, TRUST_REMOTE_CODE, argument, command
 from cseb.progress import tell
 from cseb.text import plain, quantity
@@ -125,7 +125,7 @@ def print_rerun(result: Rerun) -> None:
 
 
 def job_of(record: Record, column: str, data_dir: str, trust_remote_code: bool = False) -> Job:
-    """Return the job of a record.
+    """Return the job of a record, whose inputs are compared with the record when it runs.
 
     Args:
         record: a record.
@@ -134,55 +134,21 @@ def job_of(record: Record, column: str, data_dir: str, trust_remote_code: bool =
         trust_remote_code: whether to run code that comes with the encoder.
 
     Raises:
-        BadData: if the encoder, corpus or task files have changed.
-        BadResults: if the code has changed.
+        CsebError: if the job cannot be run again.
     """
-    from cseb.data.read_corpus import read_corpus
     from cseb.data.weights import find_encoder
-    from cseb.experiment.job import external_inputs, foreign
     from cseb.records.staleness import stale
-    from cseb.tasks.evaluate import data_sha256
 
     if reason := stale(record):
         raise BadResults(f"record {record.key} cannot be rerun: {reason}")
-    protocol = record.protocol
-    if protocol.processes > 1:
+    if (processes := record.protocol.processes) > 1:
         raise BadResults(
-            f"record {record.key} is of distributed training ({protocol.processes} processes); run its benchmark again "
-            f"with cseb run --processes {protocol.processes} --results ANOTHER, and compare the two with cseb show"
+            f"record {record.key} is of distributed training ({processes} processes); run its benchmark again with "
+            f"cseb run --processes {processes} --results ANOTHER, and compare the two with cseb show"
         )
-    folder, weights = find_encoder(record.encoder.name)
-    corpus = read_corpus(record.corpus.name, column, data_dir)
-    method = method_of(record)
-    present = {source.name: source.sha256 for source in external_inputs(method)}
-    tasks = tuple(name.rpartition("@")[0] for name in [*protocol.tasks, *filter(None, [protocol.dev])])
-    for what, old, now in (
-        (f"the encoder {record.encoder.name} has", record.encoder.sha256, weights),
-        (f"the corpus {record.corpus.name} has", record.corpus.sha256, corpus.sha256),
-        *((f"the file or model {file.name} has", file.sha256, present.get(file.name, "")) for file in record.outside),
-        ("the task data have", protocol.data, data_sha256(tasks, Path(data_dir) if data_dir else None)),
-    ):
-        if old != now:
-            raise BadData(f"{what} changed: sha256 {now[:8] or 'none'}, in the record {old[:8]}")
-    packages = foreign(method, protocol)
-    recorded = {package.name: package for package in record.foreign}
-    for package in packages:
-        before = recorded.get(package.name)
-        if before != package:
-            version = f"{before.package} {before.version}" if before else "none"
-            raise BadResults(
-                f"record {record.key} cannot be rerun: the code of {package.name} has changed: {package.package} "
-                f"{package.version}, in the record {version}"
-            )
-    job = _job(
-        record,
-        method,
-        folder=str(folder),
-        column=column,
-        data_dir=data_dir,
-        trust_remote_code=trust_remote_code,
-        foreign=packages,
-    )
+    folder, _ = find_encoder(record.encoder.name)
+    settings = {"column": column, "data_dir": data_dir, "trust_remote_code": trust_remote_code}
+    job = _job(record, folder=str(folder), **settings)
     if job.key != record.key:
         raise BadResults(f"record {record.key} is inconsistent with its key, which would be {job.key}")
     return job
@@ -190,10 +156,10 @@ def job_of(record: Record, column: str, data_dir: str, trust_remote_code: bool =
 
 def key_of(record: Record) -> str:
     """Return the key that belongs to the content of a record; no input is read. Raises: CsebError."""
-    return _job(record, method_of(record), foreign=record.foreign).key
+    return _job(record).key
 
 
-def _job(record: Record, method: Method, **settings: Any) -> Job:
+def _job(record: Record, **settings: Any) -> Job:
     """Return the job of a record with these settings of this machine, such as `folder`."""
     from cseb.experiment.job import Job
 
@@ -201,7 +167,7 @@ def _job(record: Record, method: Method, **settings: Any) -> Job:
         **{"folder": "", "column": "", "data_dir": "", "trust_remote_code": False, **settings},
         benchmark=record.benchmark,
         label=record.method,
-        method=method,
+        method=method_of(record),
         encoder=record.encoder,
         corpus=record.corpus,
         size=record.subset.size,
@@ -210,6 +176,7 @@ def _job(record: Record, method: Method, **settings: Any) -> Job:
         vary=record.vary,
         protocol=record.protocol,
         external_inputs=record.outside,
+        foreign=record.foreign,
         linear=record.origin.linear or "auto",
         deterministic=record.origin.deterministic,
     )

@@ -170,7 +170,6 @@ def plan_grid(
     results: str | Path = "results",
     *,
     processes: int = 1,
-    backwards: bool = False,
     done: frozenset[str] = frozenset(),
     dry_run: bool = False,
     **given: Any,
@@ -181,7 +180,6 @@ def plan_grid(
         benchmark: what to run.
         results: the folder of records.
         processes: how many processes share each job.
-        backwards: whether jobs run in the opposite order.
         done: keys of jobs that this command has run already, which `rerun` does not repeat.
         dry_run: whether the jobs are only listed, so that the device need not exist.
         given: further options of `run`; what is left out has the default of `run`.
@@ -230,10 +228,9 @@ def plan_grid(
         along=joined(options.track),
     )
     models = Path(results) / "models" if options.save_models else None
-    ordered = jobs[::-1] if backwards else jobs
-    grid = Grid.of(benchmark, ordered, store, workers, records, again, models)
+    grid = Grid.of(benchmark, jobs, store, workers, records, again, models)
     done |= {job.key for job in jobs}
-    settings = {"processes": processes, "backwards": backwards, "done": done, **given}
+    settings = {"processes": processes, "done": done, **given}
     trials = all(job.purpose == "tuning" for job in jobs)
     following = partial(plan_grid, benchmark, results, **settings) if trials else None
     return PlannedGrid(grid, host, models, away, options.track_to, following)

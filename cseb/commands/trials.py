@@ -27,28 +27,13 @@ POOLED = " pooling"  # behind the name of a pooling, in the table
 POOLINGS = ("mean", "cls")  # those that sentence-transformers has, too
 
 
-@dataclass(slots=True)
-class Runs:
-    """Finished runs. items: what they did on each example, by method and seed. failures: reasons, by method.
-
-    models: the folder of a saved model, by method.
-    """
-
-    items: dict[str, dict[int, Items]] = field(default_factory=dict)
-    failures: dict[str, str] = field(default_factory=dict)
-    models: dict[str, Path] = field(default_factory=dict)
-
-    def __or__(self, more: Runs) -> Runs:
-        methods = dict.fromkeys([*self.items, *more.items])
-        items = {name: self.items.get(name, {}) | more.items.get(name, {}) for name in methods}
-        return Runs(items, self.failures | more.failures, self.models | more.models)
-
-
 @dataclass(frozen=True)
 class Trials:
-    """The settings of all baselines and runs. steps, results: options of `recommend`.
+    """The settings of all baselines and runs, and the finished runs. steps, results: options of `recommend`.
 
     settings: further options that scoring and training take: data_dir, threads, device, trust_remote_code.
+    items: what finished runs did on each example, by method and seed. failures: reasons, by method. models: the folder
+    of a saved model, by method.
     """
 
     corpus: str
@@ -58,6 +43,9 @@ class Trials:
     results: Path | None
     workers: int
     settings: Mapping[str, Any]
+    items: dict[str, dict[int, Items]] = field(default_factory=dict)
+    failures: dict[str, str] = field(default_factory=dict)
+    models: dict[str, Path] = field(default_factory=dict)
 
     @cached_property
     def sentences(self) -> list[str]:
@@ -140,7 +128,7 @@ class Trials:
         same = {name: parse_method(name).at(1.0).pooler.name == pooler for name in METHODS}
         return [name if same[name] else f"{name}+{pooler}" for name in METHODS]
 
-    def run(self, methods: Sequence[str], seeds: range, task: str, save: bool = False) -> Runs:
+    def run(self, methods: Sequence[str], seeds: range, task: str, save: bool = False) -> None:
         """Train and score methods on all sentences; runs that have a record are not repeated.
 
         seeds: of every method. save: whether to save the models. Raises: KeyboardInterrupt if it is interrupted.
@@ -150,48 +138,37 @@ class Trials:
         from cseb.launchers.events import Broken, Finished
 
         if not seeds:
-            return Runs()
-        benchmark = Benchmark(
-            name="recommend",
-            methods=",".join(methods),
-            encoder=self.encoder,
-            corpus=self.corpus,
-            column=self.column,
-            fractions=(1.0,),
-            seeds=seeds.stop,
-            tasks=task,
-            data_dir=self.settings["data_dir"],
-            scale=self.scale,
-            steps=self.steps,
-        )
-        options = {name: value for name, value in self.settings.items() if name != "data_dir"}
+            return
+        grid: dict[str, Any] = {"methods": ",".join(methods), "fractions": (1.0,), "seeds": seeds.stop, "tasks": task}
+        own: dict[str, Any] = {name: getattr(self, name) for name in ("encoder", "corpus", "column", "scale", "steps")}
+        options = dict(self.settings)
+        benchmark = Benchmark(name="recommend", data_dir=options.pop("data_dir"), **grid, **own)
         with reading(lambda _: None):  # what planning remarks about the corpus was said before
             planned = plan_grid(benchmark, self.folder, workers=self.workers, save_models=save, **options)
         jobs = {job.key: job for job in planned.grid.jobs if job.seed in seeds}
         todo = [job for job in planned.grid.todo if job.key in jobs]
-        runs, listener, done = Runs(), heard(), 0
+        listener, ended = heard(), set[str]()
 
         def watch(event: Event) -> None:
-            nonlocal done
             if isinstance(event, Broken):
-                runs.failures[jobs[event.key].label] = event.reason
-            done += isinstance(event, Broken | Finished)
+                self.failures[jobs[event.key].label] = event.reason
+            if isinstance(event, Broken | Finished):
+                ended.add(event.key)
             if listener is not None:
-                listener("training", done, len(todo))
+                listener("training", len(ended), len(todo))
 
-        if todo:
-            grid = replace(planned.grid, jobs=list(jobs.values()), todo=todo)
-            if replace(planned, grid=grid).run(lambda _: nullcontext(watch)).stopped:
-                raise KeyboardInterrupt
+        planned = replace(planned, grid=replace(planned.grid, jobs=list(jobs.values()), todo=todo))
+        if todo and planned.run(lambda _: nullcontext(watch)).stopped:
+            raise KeyboardInterrupt
         for key, job in jobs.items():
-            record = self.store.find(key)
-            if record is not None and record.failure is not None:
-                runs.failures[job.label] = record.failure.reason
-            elif record is not None:
-                runs.items.setdefault(job.label, {})[job.seed] = self._items(key)
-                if save and (folder := self.folder / "models" / key).is_dir():
-                    runs.models[job.label] = folder
-        return runs
+            if (record := self.store.find(key)) is None:
+                continue
+            if record.failure is not None:
+                self.failures[job.label] = record.failure.reason
+                continue
+            self.items.setdefault(job.label, {})[job.seed] = self._items(key)
+            if save and (folder := self.folder / "models" / key).is_dir():
+                self.models[job.label] = folder
 
     def _items(self, key: str) -> Items:
         """Return what the run of a record did on each example, at its last checkpoint."""

@@ -168,19 +168,26 @@ def _smaller(encoder: Encoder) -> list[str]:
 
 
 def _check(job: Job, corpus: Corpus) -> None:
-    """Raise BadData if an input of the job has changed since it was planned, such as while it waited in a queue."""
+    """Raise BadData if an input of the job is no longer that of its plan, or of the record that is repeated."""
     tasks = tuple(task for names in (task_names(job), dev_name(job)) if names for task in parse_tasks(names))
     data = data_sha256(tasks, Path(job.data_dir) if job.data_dir else None)
     external = {source.name: source.sha256 for source in external_inputs(job.method)}
-    for what, now, planned in (
-        (f"the corpus {job.corpus.name}", corpus.sha256, job.corpus.sha256),
-        ("the data of the tasks", data, job.protocol.data),
-        (f"the encoder {job.encoder.name}", encoder_sha256(Path(job.folder), job.folder), job.encoder.sha256),
-        *((source.name, external.get(source.name), source.sha256) for source in job.external_inputs),
-        ("the code of other packages", foreign(job.method, job.protocol), job.foreign),
+    for what, now, before in (
+        (f"the corpus {job.corpus.name} has", corpus.sha256, job.corpus.sha256),
+        ("the task data have", data, job.protocol.data),
+        (f"the encoder {job.encoder.name} has", encoder_sha256(Path(job.folder), job.folder), job.encoder.sha256),
+        *((f"{source.name} has", external.get(source.name, "none"), source.sha256) for source in job.external_inputs),
     ):
-        if now != planned:
-            raise BadData(f"{what} changed after the grid was planned; run the same command again")
+        if now != before:
+            raise BadData(f"{what} changed: sha256 {now[:8]}, before {before[:8]}; run the benchmark again")
+    planned = {part.name: part for part in job.foreign}
+    for part in foreign(job.method, job.protocol):
+        if (old := planned.get(part.name)) != part:
+            version = f"{old.package} {old.version}" if old else "none"
+            raise BadData(
+                f"the code of {part.name} has changed: {part.package} {part.version}, before {version}; run the "
+                "benchmark again"
+            )
 
 
 @functools.lru_cache(maxsize=2)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import cseb
-from cseb.errors import BadData, BadSpec, CsebError
+from cseb.errors import BadSpec, CsebError
 from cseb.records.store import Store
 from tests.command_line import call
 
@@ -62,21 +62,6 @@ def test_nothing_is_written_unless_asked(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.chdir(tmp_path)
     assert cseb.evaluate(lengths, tasks="toy-dev").stored is None
     assert not list(tmp_path.iterdir())
-
-
-def test_a_task_without_data_is_named_and_the_others_are_scored(tmp_path: Path) -> None:
-    scores = cseb.evaluate(lengths, tasks="toy-dev,stsb", data_dir=tmp_path)
-    assert scores["stsb"] is None
-    assert "stsb" in scores.failed
-    assert scores.average is None
-    assert "failed" in str(scores)
-    assert str(scores).splitlines()[-1] == "No average: no score on stsb."
-    assert np.isnan(scores.frame().score[1])
-
-
-def test_without_the_data_of_any_task_the_reason_is_raised(tmp_path: Path) -> None:
-    with pytest.raises(BadData, match=r"stsb, sickr have no score: .* holds none of STS/"):
-        cseb.evaluate(lengths, tasks="stsb,sickr", data_dir=tmp_path)
 
 
 def test_tasks_of_different_protocols_have_no_average() -> None:

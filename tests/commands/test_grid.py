@@ -12,7 +12,7 @@ from cseb.commands.provenance import story
 from cseb.commands.results import COLUMNS
 from cseb.encoder import linear_choice
 from cseb.encoder.linear import available, take, taken
-from cseb.errors import BadBenchmark, BadResults, CsebError
+from cseb.errors import BadBenchmark, BadResults
 from cseb.records.store import Store
 from tests.command_line import call
 from tests.world import WORLD
@@ -129,26 +129,6 @@ def test_a_job_that_left_no_record_says_why(tmp_path: Path, monkeypatch: pytest.
     found = cseb.run(**SMALL | {"sizes": 64, "methods": "cls"}, results=tmp_path)
     assert not found.records
     assert found.problems[0].reason == "no room"
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"methods": "simsce"}, "did you mean simcse"),
-        ({"sizes": 64, "fractions": 0.5}, "choose one"),
-        ({"sizes": 1000}, "has 100"),
-        ({"benchmark": "dem"}, "demo"),
-        ({"workers": 0}, "`workers` is '0'"),
-        ({"seed_scope": "weights"}, "'init'"),
-        ({"launcher": "lokal"}, "local"),
-        ({"linear": "mkl"}, "allowed: 'auto', 'blas', 'onednn'"),
-    ],
-)
-def test_what_cannot_run_is_one_line(options: dict[str, object], words: str, tmp_path: Path) -> None:
-    with pytest.raises(CsebError, match=words) as found:
-        cseb.run(**SMALL | options, results=tmp_path / "new")
-    assert "\n" not in str(found.value)
-    assert not (tmp_path / "new").exists()
 
 
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:

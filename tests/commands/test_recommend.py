@@ -65,9 +65,7 @@ def test_an_interrupted_recommendation_continues(
 ) -> None:
     whole = trials.Trials.run
 
-    def interrupted(
-        self: trials.Trials, methods: list[str], seeds: range, task: str, save: bool = False
-    ) -> trials.Runs:
+    def interrupted(self: trials.Trials, methods: list[str], seeds: range, task: str, save: bool = False) -> None:
         whole(self, methods, seeds[:1], task, save)
         raise KeyboardInterrupt
 

@@ -172,16 +172,6 @@ def test_a_part_that_does_not_fit_the_encoder_is_told_before_anything_is_written
     assert not (tmp_path / "results").exists()
 
 
-def test_eval_prints_the_average_of_what_it_prints(tiny: Callable[[str], Path], tmp_path: Path) -> None:
-    where = ("--results", tmp_path / "results")
-    found = call("eval", tiny("bert"), "--tasks", "toy-captions,toy-mixed", "--pooler", "mean", *where)
-    assert found.exit_code == 0, found.output
-    head, values = found.stdout.splitlines()[-2:]
-    assert head.split() == ["toy-captions", "toy-mixed", "Avg."]
-    first, second, average = map(float, values.split())
-    assert average == pytest.approx((first + second) / 2, abs=0.0051)
-
-
 def test_a_task_file_is_said_aloud_and_a_bad_one_is_one_line(tiny: Callable[[str], Path], tmp_path: Path) -> None:
     path = tmp_path / "my.tsv"
     path.write_text("a man\tthe dog\t1\na cat\tthe park\t2\na dog\tfood\t4\n")

@@ -67,7 +67,7 @@ def test_what_changed_after_it_was_planned_is_not_trained_on(
     load_task.cache_clear()  # the job as a process of its own would run it
     data_sha256.cache_clear()
     store = prepared(tmp_path / "results")
-    with pytest.raises(BadData, match="changed after the grid was planned; run the same command again"):
+    with pytest.raises(BadData, match=r"changed: sha256 .*; run the benchmark again"):
         run_job(job, store, lambda seen: None)
     assert not store.keys()
 
