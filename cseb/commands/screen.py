@@ -79,7 +79,7 @@ def open_streams() -> None:
         if stream is None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115 (for the whole process)
         elif hasattr(stream, "reconfigure"):
-            if isinstance(stream.buffer, io.RawIOBase):  # PYTHONUNBUFFERED: a write may be partial without an error
-                stream = io.TextIOWrapper(io.BufferedWriter(stream.detach()), stream.encoding)
-                setattr(sys, name, stream)
-            stream.reconfigure(errors="backslashreplace", line_buffering=True)
+            # With PYTHONUNBUFFERED, a write may be partial without an error.
+            if name == "stdout" and isinstance(stream.buffer, io.RawIOBase):
+                stream = sys.stdout = io.TextIOWrapper(io.BufferedWriter(stream.detach()), stream.encoding)
+            stream.reconfigure(errors="backslashreplace")

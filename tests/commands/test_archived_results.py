@@ -53,7 +53,6 @@ def test_commands_read_an_archive_as_they_read_the_folder(loose: Path, out: Path
     shown = call("show", key, "--results", out).stdout
     assert f"{out}/records.zip.xz, runs/{key}.json" in shown
     assert f"{out}/items.zip, items/{key}.npz" in shown
-    assert call("show", loose, out).stdout.startswith("nothing differs but the run itself")
     again = call("show", key, "--rerun", "--results", out)
     assert again.exit_code == 0, again.output
 
