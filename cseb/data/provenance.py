@@ -66,10 +66,9 @@ class Provenance:
     filters: Line = "none"
 
     def __str__(self) -> str:
-        prompt = self.prompt_sha256 if self.prompt_sha256 == UNKNOWN else f"sha256 {self.prompt_sha256}"
         return (
-            f"{self.generator}, {self.date}; prompt: {prompt}; licence: {self.licence}; written from: "
-            f"{self.seed_sentences}; filters: {self.filters}"
+            f"{self.generator}, {self.date}; sha256 of the prompt: {self.prompt_sha256}; licence: {self.licence}; "
+            f"written from: {self.seed_sentences}; filters: {self.filters}"
         )
 
 

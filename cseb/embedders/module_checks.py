@@ -127,7 +127,7 @@ def _check_settings(file: Path, trust_remote_code: bool) -> None:
         return
     for key, value in config.items():
         if key in ARGUMENTS and isinstance(value, dict):
-            strange = next((name for name, one in value.items() if not _switch(name, one)), None)
+            strange = next((name for name, setting in value.items() if not _switch(name, setting)), None)
         elif key == "modality_config":
             strange = None if _reads_text(value) else key
         else:

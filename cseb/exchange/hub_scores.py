@@ -74,9 +74,9 @@ def _hub_scores(score: Score, value: float) -> Iterator[HubScore]:
                 place = (metadata.dataset["path"], subset, split, metadata.dataset["revision"])
                 yield HubScore(task, score.protocol, metric, figure, *place)
         return
-    found = next((data for data in data_sets().values() if data.hub is not None and data.serves(name)), None)
-    if found is None or found.hub is None:
+    data = next((data for data in data_sets().values() if data.hub is not None and data.serves(name)), None)
+    if data is None or data.hub is None:
         yield HubScore(name, score.protocol, metric, value)
         return
-    part = "validation" if name.endswith("-dev") else "test" if found.name in TEST else None
-    yield HubScore(name, score.protocol, metric, value, found.hub.repository, found.name, part)
+    part = "validation" if name.endswith("-dev") else "test" if data.name in TEST else None
+    yield HubScore(name, score.protocol, metric, value, data.hub.repository, data.name, part)

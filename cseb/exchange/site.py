@@ -45,8 +45,8 @@ def write_site(folders: Mapping[str, Sequence[Record]], to: Path, details: Mappi
     rows: list[Row] = []
     notes: list[str] = []
     for name, each in folders.items():
-        found, said = board(each, name)
-        rows, notes = rows + found, notes + said
+        folder_rows, folder_notes = board(each, name)
+        rows, notes = rows + folder_rows, notes + folder_notes
     try:
         if to.exists() and any(to.iterdir()):
             raise BadResults(f"{to} is not empty; name a new folder")

@@ -60,10 +60,10 @@ def _selects(*records: Record | None) -> list[Select]:
 def _result(new: Record | None, old: Record | None, select: Select, tolerance: float) -> CheckResult:
     record = new or old
     assert record is not None, "a cell has a record"
-    found, expected = (score(run, record.protocol.tasks, select) for run in (new, old))
-    difference = None if isinstance(found, str) or isinstance(expected, str) else found - expected
-    reason = _reason(new, old, found, expected)
-    text = ", expected ".join("--" if isinstance(value, str) else f"{value:.2f}" for value in (found, expected))
+    fresh, expected = (score(run, record.protocol.tasks, select) for run in (new, old))
+    difference = None if isinstance(fresh, str) or isinstance(expected, str) else fresh - expected
+    reason = _reason(new, old, fresh, expected)
+    text = ", expected ".join("--" if isinstance(value, str) else f"{value:.2f}" for value in (fresh, expected))
     text += f", moved by {difference:+.4g}" if difference else ""
     text += f", allowed ±{tolerance:.4g}"
     task, change = _largest_change(new, old, select)
@@ -88,7 +88,7 @@ def _largest_change(new: Record | None, old: Record | None, select: Select) -> t
     return max(changes, key=lambda change: abs(change[1]), default=("", 0.0))
 
 
-def _reason(new: Record | None, old: Record | None, found: float | str, expected: float | str) -> str:
+def _reason(new: Record | None, old: Record | None, fresh: float | str, expected: float | str) -> str:
     """Return why two scores cannot be compared, or ""."""
     if new is None or old is None:
         return "no record" if new is None else "not expected"
@@ -97,8 +97,8 @@ def _reason(new: Record | None, old: Record | None, found: float | str, expected
         return f"made with {inputs[0]}, expected {inputs[1]}"
     if new.protocol.tasks != old.protocol.tasks:
         return f"tasks are {', '.join(new.protocol.tasks)}, expected {', '.join(old.protocol.tasks)}"
-    if isinstance(found, str):
-        return f"failed: {plain(new.failure.reason)}" if new.failure else found
+    if isinstance(fresh, str):
+        return f"failed: {plain(new.failure.reason)}" if new.failure else fresh
     return f"the expectation itself is {expected}" if isinstance(expected, str) else ""
 
 

@@ -65,10 +65,10 @@ def sheets(study: Study, query: ComparisonQuery, item_scores: ItemScores) -> lis
     if not shown:
         raise BadResults("there are no two methods with scores at the same fraction and seeds; nothing can be compared")
     shown[-1] = replace(shown[-1], notes=(*shown[-1].notes, *_origin(study, query, tasks, item_scores)))
-    said: set[str] = set()
+    shown_notes: set[str] = set()
     for place, sheet in enumerate(shown):  # each note below the first sheet that needs it
-        shown[place] = replace(sheet, notes=tuple(note for note in sheet.notes if note not in said))
-        said |= set(sheet.notes)
+        shown[place] = replace(sheet, notes=tuple(note for note in sheet.notes if note not in shown_notes))
+        shown_notes |= set(sheet.notes)
     return shown
 
 
