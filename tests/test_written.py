@@ -29,22 +29,6 @@ def test_answers_are_joined_to_their_sentences(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("answers", "message"),
-    [
-        ("1\tThe cat is asleep.\tThe cat is awake.\n", "nothing was written for sentence 2"),
-        (ANSWERS.replace("It rains.", "rain falls"), "sentence 2 was repeated"),
-        (ANSWERS.replace("The sun shines.", "It rains!"), "sentence 2 was repeated"),
-        (ANSWERS.replace("\tThe cat is awake.", ""), "line 1: found '1.*asleep.'; needed: a number and 2 texts"),
-        (ANSWERS.replace("It rains.", " "), "line 2: .* needed: a number and 2 texts"),
-        ("one\ta\tb\n", "line 1"),
-    ],
-)
-def test_answers_that_are_none_are_refused(tmp_path: Path, answers: str, message: str) -> None:
-    with pytest.raises(BadData, match=message):
-        joined(parts(tmp_path, answers))
-
-
 def test_an_answer_that_is_missing_or_no_text_is_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -55,15 +54,6 @@ def test_an_archive_reads_as_the_folder_that_it_holds(loose: Store, archived: St
         assert back.keys() == ITEMS.keys()
         assert all((back[name] == ITEMS[name]).all() for name in ITEMS)
     assert archived.find("0" * 16) is None
-
-
-def test_the_same_records_give_the_same_bytes_and_unpack_to_the_same_files(loose: Store, tmp_path: Path) -> None:
-    content = packed(members(loose))
-    assert content == packed(members(loose))
-    (tmp_path / "x.zip").write_bytes(content)
-    with zipfile.ZipFile(tmp_path / "x.zip") as file:
-        file.extractall(tmp_path / "unpacked")
-    assert members(Store(tmp_path / "unpacked")) == members(loose)
 
 
 def test_records_beside_an_archive_count_too_and_it_is_never_changed(archived: Store) -> None:
@@ -182,17 +172,6 @@ def test_several_archives_read_as_one(loose: Store, archived: Store, several: St
     assert several.place(RECORDS[0].key)[0] == f"{several.folder / 'records-2.zip'}, runs/{RECORDS[0].key}.json"
     with pytest.raises(BadResults, match="never changed"):
         several.remove(RECORDS[2].key)
-
-
-def test_an_archive_that_comes_or_is_replaced_meanwhile_is_seen(loose: Store, several: Store) -> None:
-    result, third = members(loose), several.folder / "records-3.zip"
-    content = third.read_bytes()
-    third.unlink()
-    assert several.find(RECORDS[2].key) is None
-    third.write_bytes(content)
-    assert several.find(RECORDS[2].key) == RECORDS[2]
-    third.write_bytes(packed([(name, text.replace(b"2.0", b"7.5")) for name, text in result if RECORDS[2].key in name]))
-    assert several.read(RECORDS[2].key).points("best")["sts13@1"] == 7.5
 
 
 def test_a_member_in_two_archives_is_refused(loose: Store, several: Store) -> None:

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from cseb.analysis.item_scores import ItemScores
-from cseb.errors import BadResults
 from cseb.records.record import Record
 from cseb.records.store import Store
 from tests.command_line import call
@@ -84,25 +83,6 @@ def test_a_record_that_cannot_be_is_left_out_and_counted(folder: Path, name: str
     for name in ("report", "compare"):
         text = call(name, folder, "--format", "json").stdout
         json.loads(text, parse_constant=lambda word: pytest.fail(f"{word} is no JSON"))
-
-
-@pytest.mark.parametrize("word", ["Infinity", "-Infinity", "NaN", "1e400"])
-def test_a_record_with_no_number_at_all_is_left_out(folder: Path, word: str) -> None:
-    key = spoil(folder, to("cost", "train_seconds", value=123.456))
-    path = folder / "runs" / f"{key}.json"
-    path.write_text(path.read_text().replace("123.456", word))
-    [problem] = Store(folder).load()[1]
-    assert problem.path == path
-    assert "cost.train_seconds" in problem.reason
-    assert call("status", folder).exit_code == 0
-
-
-def test_items_that_unpack_to_more_than_there_can_be_are_not_unpacked(store: Store) -> None:
-    path = store.items / f"{'a' * 16}.npz"
-    np.savez_compressed(path, **{"sts12@1/best": np.zeros(2**27, dtype=np.float32)})  # half a gigabyte in half a MB
-    assert path.stat().st_size < 2**20
-    with pytest.raises(BadResults, match="unpacks to 536871040 bytes"):
-        store.read_items("a" * 16)
 
 
 @pytest.mark.parametrize(

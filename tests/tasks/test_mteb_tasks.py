@@ -98,19 +98,6 @@ def test_other_data_under_the_same_name_are_other_data(data: Data) -> None:
     assert results[0] == results[2] != results[1]
 
 
-def test_a_folder_of_the_data_s_name_is_not_read_in_their_place(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The library prefers it to the hub, and says nothing."""
-    folder = tmp_path / "mteb" / "stsbenchmark-sts"
-    folder.mkdir(parents=True)
-    (folder / "test.csv").write_text("sentence1,sentence2,score\na b,a b,5\na b,c d,0\na b,a d,3\n")
-    monkeypatch.chdir(tmp_path)
-    load_task.cache_clear()
-    with pytest.raises(BadData, match="the folder mteb/stsbenchmark-sts here would be read in place of the hub's data"):
-        load_task("mteb:STSBenchmark", None)
-
-
 def test_an_unknown_name_is_answered() -> None:
     with pytest.raises(BadSpec, match="is called ''; `mteb available-tasks` lists them"):
         parse_tasks("mteb:")[0].load(None)

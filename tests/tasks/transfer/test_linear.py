@@ -112,21 +112,6 @@ def test_failures_count_in_all_and_end_training_at_one_more_than_the_tenacity(
     assert any(gains[3:] for gains in seen.values())
 
 
-def test_no_round_begins_after_two_hundred_passes() -> None:
-    assert [linear.rounds(settings) for settings in (TEST, FAST)] == [51, 101]  # 204 and 202 passes
-    rising = Settings("adam", learning_rate=0.0, batch=64, tenacity=10**6, passes=4)
-    x, y = noisy(240, 8, 2)
-    calls = []
-    learner = Batched(rising, x, y, 2)
-    whole = linear._Training.train_pass
-    linear._Training.train_pass = lambda self, rows: calls.append(rows.shape[1])  # type: ignore[method-assign]
-    try:
-        learner.fit([Problem(*HALF, (0.0,))])
-    finally:
-        linear._Training.train_pass = whole  # type: ignore[method-assign]
-    assert calls == [150] * 204
-
-
 def test_without_held_rows_the_first_twentieth_of_a_permutation_is_set_aside() -> None:
     stream = np.random.RandomState(1111)
     rows = np.arange(1000, 1150)
