@@ -49,13 +49,13 @@ class Clusters:
         return sums
 
 
-def average(contributions: Sequence[Floats], weights: Sequence[float] | None = None) -> Floats:
-    """Return the concatenated contributions to a weighted sum of tasks; weights are equal and add to one by default.
+def average(contributions: Sequence[Floats]) -> Floats:
+    """Return the concatenated contributions to the average of tasks.
 
     Tasks count as independent, even if they have items in common.
     """
-    weights = [1 / len(contributions)] * len(contributions) if weights is None else weights
-    return np.concatenate([weight * part for weight, part in zip(weights, contributions, strict=True)])
+    weight = 1 / len(contributions)
+    return np.concatenate([weight * part for part in contributions])
 
 
 def variance(contributions: Floats) -> float:

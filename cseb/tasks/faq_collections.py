@@ -18,7 +18,7 @@ from cseb.data.manifest import data_sets
 from cseb.data.places import locate
 from cseb.data.tables import read_table
 from cseb.errors import BadData
-from cseb.tasks.judged import Candidates, faq, judged
+from cseb.tasks.judged import faq, judged
 from cseb.tasks.retrieval import Ranked
 
 
@@ -41,8 +41,8 @@ class FAQ:
 
     queries: `questions` (each question of the collection is to find its own answer) or `users` (judged queries find the
     answers judged relevant). relevant: the judgements that count, in the words of the collection; one annotator who
-    says so is enough. pool: rank `all` answers, or only those of a query's own `fold`, a fifth of the distractors.
-    Folds are over questions that share no answer; with users' queries over templates (FAQIR) or equal texts (COUGH).
+    says so is enough. All answers are ranked for every query. Folds are over questions that share no answer; with
+    users' queries over templates (FAQIR) or equal texts (COUGH).
 
     Source: Karan & Šnajder 2016; Zhang et al. 2020; Tan et al. 2022, section 4.1.
     """
@@ -51,7 +51,6 @@ class FAQ:
     collection: Literal["faqir", "cough"]
     queries: Literal["questions", "users"] = "questions"
     relevant: tuple[str, ...] = ()
-    pool: Candidates = "all"
     folds: int = 5
     version: int = 1
 
@@ -59,7 +58,7 @@ class FAQ:
     def protocol(self) -> str:
         """Return, for example, faq-retrieval(queries=users relevant=1 pool=all folds=5)@1."""
         relevant = f" relevant={'/'.join(self.relevant)}" if self.relevant else ""
-        return f"faq-retrieval(queries={self.queries}{relevant} pool={self.pool} folds={self.folds})@1"
+        return f"faq-retrieval(queries={self.queries}{relevant} pool=all folds={self.folds})@1"
 
     def load(self, data_dir: Path | None) -> Ranked:
         """Return the data from the checked files. Raises: BadData."""
@@ -67,14 +66,14 @@ class FAQ:
         if self.queries == "questions":
             answered = [key for key in bank.answers if bank.questions[key] and bank.answers[key]]
             questions, answers = [bank.questions[key] for key in answered], [bank.answers[key] for key in answered]
-            return faq(questions, answers, name=self.name, folds=self.folds, pool=self.pool)
+            return faq(questions, answers, name=self.name, folds=self.folds)
         places = {key: place for place, key in enumerate(bank.answers)}
         relevant = [
             [places[key] for key, labels in judgements.items() if labels & set(self.relevant)]
             for judgements in bank.judgements
         ]
         documents = list(bank.answers.values())
-        return judged(bank.queries, documents, relevant, name=self.name, folds=self.folds, pool=self.pool)
+        return judged(bank.queries, documents, relevant, name=self.name, folds=self.folds)
 
 
 def read_faqir(data_dir: Path | None) -> Bank:

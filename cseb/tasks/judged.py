@@ -1,9 +1,8 @@
-"""Ranking tasks from questions and answers: relevance, candidate pools and folds."""
+"""Ranking tasks from questions and answers: relevance, candidates and folds."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Literal
 
 import numpy as np
 
@@ -11,12 +10,8 @@ from cseb.errors import BadData
 from cseb.tasks.influence import Labels, connected, deal
 from cseb.tasks.retrieval import Pool, Ranked
 
-Candidates = Literal["all", "fold"]
 
-
-def faq(
-    questions: Sequence[str], answers: Sequence[str], *, name: str, folds: int = 5, pool: Candidates = "all"
-) -> Ranked:
+def faq(questions: Sequence[str], answers: Sequence[str], *, name: str, folds: int = 5) -> Ranked:
     """Return the task to retrieve the answer of each question among all answers.
 
     Equal answers are one document; equal questions are one query, and all of their answers are relevant.
@@ -28,7 +23,7 @@ def faq(
         by_question.setdefault(question, set()).add(documents[answer])
     relevant = [sorted(numbers) for numbers in by_question.values()]
     groups = connected([tuple(map(str, numbers)) for numbers in relevant])
-    return _pooled(list(by_question), list(documents), relevant, groups, name=name, folds=folds, pool=pool)
+    return _ranked(list(by_question), list(documents), relevant, groups, name=name, folds=folds)
 
 
 def judged(
@@ -38,7 +33,6 @@ def judged(
     *,
     name: str,
     folds: int = 5,
-    pool: Candidates = "all",
 ) -> Ranked:
     """Return the task of queries with their template, documents, and the numbers of those relevant to each query.
 
@@ -52,7 +46,7 @@ def judged(
     numbers = [sorted({merged[documents[document]] for document in relevant[number]}) for number in kept]
     groups = connected([(repr(queries[number][1]),) for number in kept])
     texts = [queries[number][0] for number in kept]
-    return _pooled(texts, list(merged), numbers, groups, name=name, folds=folds, pool=pool)
+    return _ranked(texts, list(merged), numbers, groups, name=name, folds=folds)
 
 
 def reranking(judgements: Mapping[str, Mapping[str, bool]], *, name: str) -> Ranked:
@@ -73,7 +67,7 @@ def reranking(judgements: Mapping[str, Mapping[str, bool]], *, name: str) -> Ran
     return Ranked(list(kept), list(documents), relevant, pools, np.arange(len(kept)))
 
 
-def _pooled(
+def _ranked(
     queries: Sequence[str],
     documents: Sequence[str],
     relevant: Sequence[Sequence[int]],
@@ -81,15 +75,9 @@ def _pooled(
     *,
     name: str,
     folds: int,
-    pool: Candidates,
 ) -> Ranked:
     if len(documents) < 2:
         raise BadData(f"{name} has too few distinct documents, {len(documents)}; ranking needs at least two")
     fold = deal(groups, np.zeros(len(queries), dtype=np.int64), folds, name)
-    pools = [Pool(np.arange(len(queries)), np.arange(len(documents)))]
-    if pool == "fold":
-        members = [np.flatnonzero(fold == number) for number in range(folds)]
-        pools = [
-            Pool(each, np.unique(np.concatenate([relevant[query] for query in each.tolist()]))) for each in members
-        ]
-    return Ranked(queries, documents, relevant, pools, groups, fold)
+    pool = Pool(np.arange(len(queries)), np.arange(len(documents)))
+    return Ranked(queries, documents, relevant, [pool], groups, fold)

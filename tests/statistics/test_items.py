@@ -26,7 +26,6 @@ def test_one_cluster_with_more_than_a_fifth_of_the_items_is_not_used() -> None:
 def test_variance_of_an_average_is_the_sum_over_tasks_by_their_number_squared() -> None:
     first, second = np.array([1.0, -1.0]), np.array([2.0, -1.0, -1.0])
     assert variance(average([first, second])) == pytest.approx((2 + 6) / 4)
-    assert variance(average([first, second], [1.0, 0.5])) == pytest.approx(2 + 6 / 4)
 
 
 def test_a_difference_of_two_correlations_has_the_interval_of_zou() -> None:

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from cseb.errors import BadData
 from cseb.tasks import retrieval
@@ -147,20 +146,6 @@ def test_templates_are_never_in_two_folds_and_folds_are_even() -> None:
     assert np.bincount(data.folds).tolist() == [16] * 5
     assert sorted(folds[:5, 0].tolist()) != list(range(5))  # drawn, not in the order of the file
     assert data.clusters().tolist() == [n // 4 for n in range(80)]
-
-
-def test_the_pool_of_a_fold_holds_the_documents_of_its_queries_alone() -> None:
-    texts = [[f"{side}{n}" for n in range(20)] for side in "qa"]
-    whole, part = faq(*texts, name="x"), faq(*texts, name="x", pool="fold")
-    assert [len(pool.documents) for pool in whole.pools] == [20]
-    assert [len(pool.documents) for pool in part.pools] == [4] * 5
-    assert (part.items(embed)[:, 1] <= whole.items(embed)[:, 1]).all()
-    assert part.items(embed)[:, 1].max() <= 4
-    for query, (_, first) in enumerate(part.items(embed)):
-        rivals = [other for other in range(20) if part.folds[other] == part.folds[query]]
-        near = {n: float(stats.pearsonr(*_centred(f"q{query}", f"a{n}"))[0]) for n in rivals}
-        assert first == 1 + sum(near[n] > near[query] for n in rivals)
-    assert whole.sha256() != part.sha256()
 
 
 def test_a_query_without_a_relevant_document_is_left_out() -> None:
