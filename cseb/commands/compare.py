@@ -138,9 +138,12 @@ def compare(
     counts, fractions = sizes_and_fractions(sizes)
     asked = recorded_names(names(tasks))
     chosen = choose(trained, methods_of(methods), fractions, counts)
-    for group in scored_on(groups(chosen), asked) or [records]:
-        untrained = all(map(is_untrained, group))
-        study = gather(group, encoders=untrained, mixed=mixed)
+    several = scored_on(groups(chosen), asked) or [records]
+    studies = [(group, gather(group, encoders=all(map(is_untrained, group)), mixed=mixed)) for group in several]
+    if all(map(is_untrained, chosen)):  # one group for each set of tasks, and an encoder is in some of them
+        studies = [each for each in studies if len(each[1].methods) > 1] or studies
+        studies = [each for each in studies if baseline in ("", ALL, *each[1].methods)] or studies
+    for group, study in studies:
         query = ComparisonQuery(
             baseline="" if baseline == ALL else baseline_of(study, baseline),
             select=select,

@@ -105,6 +105,8 @@ def deal(groups: Labels, strata: Labels, folds: int, name: str) -> Labels:
     Raises: BadData with `name` if there are fewer groups than folds.
     """
     _, first, place = np.unique(groups, return_index=True, return_inverse=True)
+    if len(first) < 2:
+        raise BadData(f"{name} cannot be divided into folds: its {len(groups)} items are connected by common texts")
     if folds < 2 or len(first) < folds:
         raise BadData(f"{name} allows 2 to {len(first)} folds, as many as items without common text; {folds} asked for")
     drawn = order(len(first), SEED)

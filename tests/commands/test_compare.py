@@ -133,6 +133,10 @@ def test_untrained_encoders_are_compared_for_new_examples(results: Path, tmp_pat
         encoder, subset = replace(one.encoder, name=name, sha256=name * 9), replace(one.subset, size=0, fraction=1.0)
         changed = {"key": f"{place}" * 16, "encoder": encoder, "subset": subset, "method": "mean", "benchmark": "eval"}
         evaluated.write(one.model_copy(update=changed), store.read_items(one.key))
+    encoder, protocol = replace(one.encoder, name="a", sha256="a" * 9), replace(one.protocol, tasks=("toy-other@1",))
+    scores = tuple(replace(score, task="toy-other@1") for score in one.scores[:1])
+    changed |= {"key": "2" * 16, "encoder": encoder, "protocol": protocol, "scores": scores}
+    evaluated.write(one.model_copy(update=changed), {})  # alone with its tasks
     found = call("compare", evaluated.folder, "--baseline", "theirs")
     assert found.exit_code == 0, found.output
     assert found.stdout.startswith("Comparison with theirs: untrained encoders, toy-captions")
