@@ -144,7 +144,7 @@ def test_differences_are_whole_options(a: str, b: str, differences: list[PartDif
 def test_diff_and_check_and_tables_name_whole_options() -> None:
     """A tuple was cut at its commas: `layers=(7, 8`."""
     a, b = (record(resolved=f"cls()@1 ami(layers=({layers}))@2", seed=0) for layers in ("7, 8", "7, 9"))
-    assert ("part ami@2", "layers=(7, 8)", "layers=(7, 9)") in field_differences([a], [b])
+    assert ("part ami@2", "layers=(7, 8)", "layers=(7, 9)") in field_differences(a, b)
     [answer] = unchanged([a], [b], {}, {})
     assert answer.text == "resolved: ami@2: layers=(7, 8), expected layers=(7, 9)"
     with pytest.raises(BadResults, match=r"different options: ami@2: layers=\(7, 8\) / layers=\(7, 9\) \("):
