@@ -53,6 +53,12 @@ def prompt(folder: Path) -> str:
     return prompts.get(name) or "" if name is not None else ""
 
 
+def pools_prompt(folder: Path) -> bool:
+    """Return whether the tokens of the prompt count in the pooling, as in most models. Raises: BadData."""
+    file = folder / "1_Pooling" / "config.json"
+    return not file.is_file() or bounded.read_object(file).get("include_prompt") is not False
+
+
 def _origin(folder: Path) -> dict[str, Any]:
     return bounded.read_object(folder / ORIGIN) if (folder / ORIGIN).is_file() else {}
 

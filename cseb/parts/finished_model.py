@@ -12,7 +12,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from cseb.data import bounded, checkpoint
-from cseb.data.finished_models import KEPT, Module, further_modules, prompt
+from cseb.data.finished_models import KEPT, Module, further_modules, pools_prompt, prompt
 from cseb.encoder.interface import Shape
 from cseb.errors import BadSpec, first_line
 from cseb.parts.base import ModulePart
@@ -55,7 +55,7 @@ class OwnModules(ModulePart):
 
     The prompt of the model, if it has one, is put before every sentence, unless the method has a prompt of its own.
     Source: the encoder's folder, in the format of sentence-transformers. Raises: BadSpec if it has neither modules nor
-    a prompt, or other modules.
+    a prompt, or other modules, or pools without its prompt.
     """
 
     version: ClassVar[int] = 2
@@ -69,6 +69,11 @@ class OwnModules(ModulePart):
             raise BadSpec(
                 f"own_modules: the encoder's modules after the pooling are {listed}; {', '.join(KEPT)} are possible; "
                 "leave own_modules out"
+            )
+        if self.prompt and shape.folder is not None and not pools_prompt(shape.folder):
+            raise BadSpec(
+                f"own_modules: this model pools without the tokens of its prompt {self.prompt!r}, which no pooler "
+                "of cseb does; leave own_modules out"
             )
         self.kinds, width, layers = [module.kind for module in modules], shape.width, []
         for module in modules:

@@ -104,6 +104,14 @@ def test_its_prompt_is_before_every_sentence_in_training_and_in_the_saved_model(
     np.testing.assert_allclose(again.encode(SENTENCES), trained.encode(SENTENCES), atol=1e-5)
 
 
+def test_a_model_that_pools_without_its_prompt_is_refused(finished: Path) -> None:
+    with_prompt(finished, "query: ")
+    file = finished / "1_Pooling" / "config.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), "include_prompt": False}))
+    with pytest.raises(BadSpec, match="pools without the tokens of its prompt 'query: '"):
+        build(parse_method("mean+own_modules").at(1.0), finished, 0)
+
+
 def test_a_prompt_is_cut_with_the_sentence_at_test_and_is_no_token_of_it_in_training(finished: Path) -> None:
     with_prompt(finished, "query: ")
     encoder = build(parse_method("mean+own_modules").at(1.0), finished, 0).encoder
