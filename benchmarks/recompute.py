@@ -55,8 +55,8 @@ def check_scores(path: Path, folder: Path) -> Iterator[str]:
     """Return the differences in the tables of scores of a Markdown file."""
     select = "last" if path.stem.endswith("-last") or "best" not in set(records(folder).checkpoint) else "best"
     named = path.stem.replace("-", ":").removesuffix(":last")
-    for title, heads, rows in tables(path.read_text("utf-8")):
-        where = f"{path.relative_to(ROOT)}, {title}"
+    for title, escaped, rows in tables(path.read_text("utf-8")):
+        where, heads = f"{path.relative_to(ROOT)}, {title}", [head.replace("\\", "") for head in escaped]
         untrained = "untrained encoders" in title
         selected = "last" if untrained else select
         sizes = [int(number.replace(",", "")) for number in re.findall(r"\(([\d,]+) sentences?\)", title)]
@@ -126,7 +126,7 @@ def _values(folder: Path, name: str, size: int, tasks: Sequence[str], select: st
 def check_comparison(path: Path, folder: Path) -> Iterator[str]:
     """Return the differences in a table of comparisons."""
     for title, _, rows in tables(path.read_text("utf-8")):
-        words = re.match(r"Comparison with (.*): .*, (average of \d+ tasks|[\w:()=.-]+), (best|last) checkpoint", title)
+        words = re.match(r"Comparison with (.*): .*, (average of \d+ tasks|[\w:-]+), (best|last) checkpoint", title)
         if not words:
             yield f"{path.relative_to(ROOT)}: the title {title!r} is not one of a comparison"
             continue
@@ -266,7 +266,7 @@ def check_page(path: Path, folder: Path) -> Iterator[str]:
 def _cells(folder: Path) -> frozenset[str]:
     texts = set()
     for select in records(folder).checkpoint.unique():
-        single = {task.partition("@")[0] for task in records(folder).task.unique() if "(" in task}
+        single = {task.partition("@")[0] for task in records(folder).task.unique() if ":" in task}
         for names in ("", *GROUPS, *single):
             if tasks := tasks_of(folder, names):
                 table = scores(folder, tasks, select)

@@ -49,7 +49,6 @@ def domain(task: str) -> dict[str, Options]:
     }
 
 
-SETFIT = "setfit8(rate=1e-3_steps=50)"
 SHIPPED = ("clinc150", "banking77", "snli")
 TABLES: Mapping[str, Mapping[str, Options]] = {
     "real": {
@@ -87,14 +86,7 @@ TABLES: Mapping[str, Mapping[str, Options]] = {
     | {f"compare-{task}.md": {"tasks": task, "baseline": "mean"} for task in SHIPPED},
     "embedded/matryoshka": {"tasks.md": {"table": "tasks", "sizes": [1000]}},
     "embedded/written": of_tasks(SHIPPED),
-    "few-labels": {
-        "tasks.md": {"table": "tasks"},
-        **{
-            f"compare-{kind}-{task}.md": {"tasks": f"{name}:{task}", "baseline": "mean"}
-            for kind, name in (("shots2", "shots2"), ("shots8", "shots8"), ("setfit8", SETFIT))
-            for task in ("clinc150", "banking77")
-        },
-    },
+    "few-labels": {"tasks.md": {"table": "tasks"}},
     "practitioner/banking77": domain("banking77"),
     "practitioner/cr": domain("cr"),
 }
