@@ -87,6 +87,7 @@ TABLES: Mapping[str, Mapping[str, Options]] = {
     "embedded/matryoshka": {"tasks.md": {"table": "tasks", "sizes": [1000]}},
     "embedded/written": of_tasks(SHIPPED),
     "few-labels": {"tasks.md": {"table": "tasks"}},
+    "retromae-mined": {"tasks.md": {"table": "tasks"}},
     "practitioner/banking77": domain("banking77"),
     "practitioner/cr": domain("cr"),
 }
