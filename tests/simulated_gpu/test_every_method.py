@@ -25,7 +25,7 @@ from tests.conftest import SENTENCES
 from tests.simulated_gpu import device
 from tests.training.small_runs import DOCUMENTS, LINES, TRAINED, Tiny, letters, method
 
-SHORT = "recipe(steps=4,warmup=0,batch_size=16,learning_rate=1e-4,eval_every=4,dropout=1e-9"
+SHORT = "recipe(steps=2,warmup=0,batch_size=16,learning_rate=1e-4,eval_every=2,dropout=1e-9"
 PRECISIONS = ("fp32", "bf16", "fp16")  # tf32 differs from fp32 in kernels, which this device does not have
 FITTED = {"bert-whitening": "+whiten(dimensions=8)", "bert-flow": "+flow(steps=4)"}
 OWN_DROPOUT = ("scd", "mocose")  # rates of their own, which the recipe's does not replace
@@ -145,7 +145,7 @@ def test_updates_whose_fp16_gradient_overflows_are_skipped_and_noted(
     assert not trained(tiny, "simcse", f"{SHORT},precision=fp16)").notes
     monkeypatch.setattr(torch.amp, "GradScaler", partial(torch.amp.GradScaler, init_scale=2.0**100))
     (note,) = trained(tiny, "simcse", f"{SHORT},precision=fp16)").notes
-    assert note == "4 of 4 updates were skipped because fp16 gradients overflowed"
+    assert note == "2 of 2 updates were skipped because fp16 gradients overflowed"
 
 
 def test_the_momentum_queue_is_encoded_in_the_precision_of_the_run(tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -159,4 +159,4 @@ def test_the_momentum_queue_is_encoded_in_the_precision_of_the_run(tiny: Tiny, m
     monkeypatch.setattr(Queue, "remember", seen)
     for precision in ("fp32", "bf16"):
         trained(tiny, "simcse+moco", f"{SHORT},precision={precision})")
-    assert halves == [False] * 4 + [True] * 4
+    assert halves == [False] * 2 + [True] * 2
