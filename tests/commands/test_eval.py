@@ -166,8 +166,8 @@ def test_word_vectors_are_averaged_over_known_words() -> None:
     [
         ("a 1 0\nthe 1\n", "line 2 is not a word and 2 finite numbers"),
         ("a 1 0\nthe 1 nan\n", "line 2 is not a word and 2 finite numbers"),
-        ("hello\n", "line 1 is not a word and its vector"),
-        ("", "line 1 is not a word and its vector"),
+        ("hello\n", "line 1 is not a word and a vector of"),
+        ("", "line 1 is not a word and a vector of"),
     ],
 )
 def test_a_file_that_holds_no_word_vectors(content: str, message: str) -> None:
