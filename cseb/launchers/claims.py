@@ -62,6 +62,7 @@ class Claims:
     """The claims of one launcher on jobs of a folder of results; removed when the context ends."""
 
     def __init__(self, results: Path) -> None:
+        self.results = results
         self.folder = folder_of(results)
         self._own: dict[str, Claim] = {}
         self._written: dict[str, float] = {}
@@ -69,6 +70,10 @@ class Claims:
 
     def __enter__(self) -> Self:
         threading.Thread(target=self._renew, daemon=True).start()
+        with contextlib.suppress(OSError), self._lock():
+            for claim in claims_of(self.results)[1]:
+                if (self.results / "runs" / f"{claim.key}.json").exists():  # killed between writing and releasing
+                    self.release(claim.key)
         return self
 
     def __exit__(self, *_: object) -> None:

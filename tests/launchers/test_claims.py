@@ -62,6 +62,17 @@ def test_the_job_of_a_process_that_was_killed_is_claimed_at_once(store: Store) -
 
 
 @ON_LINUX
+def test_a_claim_that_a_killed_process_left_on_an_ended_job_is_removed(store: Store) -> None:
+    job = standin_jobs.job("simcse")
+    leave_claim_of_killed_process(store.folder)
+    with Claims(store.folder):
+        assert len(files(store)) == 1  # without a record its job is still to run
+    store.write(standin_jobs.record(job), {})
+    with Claims(store.folder):
+        assert files(store) == []
+
+
+@ON_LINUX
 def test_a_process_id_that_was_given_to_another_process_does_not_count(store: Store) -> None:
     with Claims(store.folder) as claims:
         claims.claim(standin_jobs.job("a"))

@@ -54,7 +54,10 @@ def test_every_method_lowers_its_loss_and_gives_the_same_bits_twice(tiny: Tiny, 
 OWN_DROPOUT = ("scd", "mocose")  # views and networks with rates of their own, whose draws follow the encoder's
 
 
-@pytest.mark.parametrize("name", [*sorted({*TRAINED} - {*OWN_DROPOUT}), "simcse+ami", "simcse+ami(valid='square')"])
+PAPERS = ("simcse", "micse", "msse", "informin-cl", "compcse", "rcl", "simcse+ami", "simcse+ami(valid='square')")
+
+
+@pytest.mark.parametrize("name", [*PAPERS, *slow(sorted({*TRAINED} - {*OWN_DROPOUT, *PAPERS}))])
 def test_every_method_learns_from_packed_batches_what_it_does_from_padded_ones(
     tiny: Tiny, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
