@@ -67,7 +67,7 @@ def desk_of(place: Path, tmp_path: Path) -> Callable[[Path], Desk]:
 
 
 def takes_long(page: Path) -> bool:
-    return page.parent.name == "extending" or page.stem in ("python", "tasks", "encoders")
+    return page.parent.name == "extending" or page.stem in ("python", "tasks", "encoders", "clusters", "CONTRIBUTING")
 
 
 @pytest.mark.parametrize(
