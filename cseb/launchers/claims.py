@@ -27,6 +27,7 @@ from cseb.errors import BadData
 from cseb.experiment.job import Job
 from cseb.launchers.events import Broken, Event, Finished, Started
 from cseb.records.progress import Progress
+from cseb.records.store import Store
 
 RENEWAL = 60.0  # seconds between two renewals of a claim
 EXPIRY = 300.0  # seconds without renewal after which a claim of another host has expired
@@ -70,9 +71,10 @@ class Claims:
 
     def __enter__(self) -> Self:
         threading.Thread(target=self._renew, daemon=True).start()
+        records = Store(self.results).runs
         with contextlib.suppress(OSError), self._lock():
             for claim in claims_of(self.results)[1]:
-                if (self.results / "runs" / f"{claim.key}.json").exists():  # killed between writing and releasing
+                if (records / f"{claim.key}.json").exists():  # killed between writing the record and this file
                     self.release(claim.key)
         return self
 
