@@ -147,10 +147,11 @@ def no_archive(packed: Path, path: Path) -> None:
     path.write_bytes(pickle.dumps({"scores": 100}))
 
 
-def test_scores_without_items_are_claimed(packed: Path, tmp_path: Path) -> None:
+def test_scores_without_items_are_claimed_and_never_repeated(packed: Path, tmp_path: Path) -> None:
     items = key_file(packed).replace("runs", "items").replace("json", "npz")
     write(tmp_path / "theirs.zip", {name: content for name, content in members(packed).items() if name != items})
-    badges = {badge.record.method: badge for badge in cseb.receive(tmp_path / "theirs.zip")}
+    badges = {badge.record.method: badge for badge in cseb.receive(tmp_path / "theirs.zip", reruns=2)}
+    assert sorted(badge.badge for badge in badges.values()) == ["claimed", "rerun equal"]
     assert badges["cls"].badge == "claimed"
     assert badges["cls"].reasons == ("4 scores without outcomes for each example",)
 
