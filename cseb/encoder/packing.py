@@ -11,107 +11,21 @@ blocks are slower, and with hooks, which expect (B, T, D).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 from transformers.modeling_outputs import BaseModelOutputWithPooling
 
 from cseb.encoder.dropout import dropped
+from cseb.encoder.packed import LOWEST, Packed
+from cseb.encoder.recomputing import through
 
-LOWEST = torch.finfo(torch.bfloat16).min  # score of a masked position; finite, so that no row of a softmax is NaN
+Layer = Callable[..., tuple[Tensor, list[Tensor]]]  # of a layer, a packed batch and states: the next states, and maps
 LIBRARY = "transformers."  # its hooks collect layers and maps, and change nothing
-
-
-@dataclass(frozen=True, slots=True)
-class Packed:
-    """The N real tokens of B sentences padded to T.
-
-    ids, positions: (N,). spots: (N,) their places in the batch, row by row. rows: (B,) rows of the batch, in the order
-    of the packed sentences, shortest first. blocks: (sentences, tokens of each) of each run of equal lengths. hidden:
-    (B, 1, 1, T), added to scores if padding is among the tokens. maps: of each layer and block, (sentences, H, tokens,
-    tokens), if `kept`.
-    """
-
-    ids: Tensor
-    positions: Tensor
-    spots: Tensor
-    rows: Tensor
-    blocks: Sequence[tuple[int, int]]
-    shape: tuple[int, int]
-    kept: bool
-    hidden: Tensor | None = None
-    maps: list[list[Tensor]] = field(default_factory=list)
-
-    @classmethod
-    def of(cls, ids: Tensor, mask: Tensor, pad_offset: int | None, padding: bool = False, kept: bool = False) -> Packed:
-        """Pack token ids (B, T). padding: keep tokens of mask 0, unattended. pad_offset: see `_positions`."""
-        if padding:
-            every, shape = torch.arange(ids.numel()), (len(ids), ids.shape[1])
-            hidden = torch.zeros(mask.shape).masked_fill(mask == 0, LOWEST)[:, None, None]
-            positions = _positions(ids, pad_offset).flatten()
-            return cls(ids.flatten(), positions, every, torch.arange(len(ids)), [shape], shape, kept, hidden)
-        lengths, rows = mask.bool().sum(dim=1).sort(stable=True)
-        lengths, rows = lengths[lengths > 0], rows[lengths > 0]
-        columns = torch.arange(ids.shape[1], device=ids.device)
-        spots = (rows[:, None] * ids.shape[1] + columns)[mask[rows].bool()]
-        tokens, sentences = torch.unique_consecutive(lengths, return_counts=True)
-        blocks = list(zip(sentences.tolist(), tokens.tolist(), strict=True))
-        positions = _positions(ids, pad_offset).flatten()[spots]
-        return cls(ids.flatten()[spots], positions, spots, rows, blocks, (len(ids), ids.shape[1]), kept)
-
-    def padded(self, states: Tensor) -> Tensor:
-        """Unpack states: (N, D) to (B, T, D)."""
-        sentences, tokens = self.shape
-        flat = states.new_zeros(sentences * tokens, states.shape[1]).index_copy(0, self.spots, states)
-        return flat.view(sentences, tokens, -1)
-
-    def padded_maps(self) -> tuple[Tensor, ...]:
-        """Unpack the attention maps: (B, H, T, T) for each layer."""
-        sentences, tokens = self.shape
-        layers = []
-        for blocks in self.maps:
-            wide = torch.cat([F.pad(block, (0, tokens - block.shape[2]) * 2) for block in blocks])
-            layers.append(wide.new_zeros(sentences, *wide.shape[1:]).index_copy(0, self.rows, wide))
-        return tuple(layers)
-
-    def attended(
-        self, heads: int, query: Tensor, key: Tensor, value: Tensor, rate: float, bias: Tensor | None = None
-    ) -> Tensor:
-        """Compute attention among the tokens of each sentence: (N, D) of each input to (N, D).
-
-        rate: of dropout on the maps. bias: (1, H or 1, T, T), added to the scores.
-        """
-        if self.hidden is not None:
-            bias = self.hidden if bias is None else (bias + self.hidden).clamp(min=LOWEST)
-        sizes = [sentences * tokens for sentences, tokens in self.blocks]
-        mixed, maps = [], []
-        blocks = (torch.split(states, sizes) for states in (query, key, value))
-        for (sentences, tokens), *parts in zip(self.blocks, *blocks, strict=True):
-            q, k, v = (part.view(sentences, tokens, heads, -1).transpose(1, 2) for part in parts)
-            block_bias = None if bias is None else bias[..., :tokens, :tokens].to(q.dtype)
-            if rate or self.kept:
-                scores = (q * q.shape[-1] ** -0.5) @ k.mT
-                maps.append(dropped((scores if block_bias is None else scores + block_bias).softmax(dim=-1), rate))
-                context = maps[-1] @ v
-            else:
-                context = F.scaled_dot_product_attention(q, k, v, block_bias)
-            mixed.append(context.transpose(1, 2).reshape(sentences * tokens, -1))
-        if self.kept:
-            self.maps.append(maps)
-        return torch.cat(mixed)
-
-
-def _positions(ids: Tensor, pad_offset: int | None) -> Tensor:
-    """Return position ids (B, T). pad_offset: the padding id, if positions start after it and skip it as in RoBERTa."""
-    if pad_offset is None:
-        return torch.arange(ids.shape[1], device=ids.device).expand(ids.shape)
-    real = (ids != pad_offset).long()
-    return real.cumsum(dim=1) * real + pad_offset
 
 
 def outputs(
@@ -164,6 +78,14 @@ def _forward(backbone: Any, packed: Packed, layers: bool) -> Sequence[Tensor]:
     return [last]
 
 
+def _behind(layers: Iterable[Any], compute: Layer, packed: Packed, x: Tensor) -> Iterator[Tensor]:
+    """Yield the states (N, D) behind each layer."""
+    for layer in layers:
+        x, maps = through(layer, partial(compute, layer, packed), x)
+        packed.maps.append(maps)
+        yield x
+
+
 def _rate(dropout: nn.Module) -> float:
     return float(dropout.p) if isinstance(dropout, nn.Dropout) and dropout.training else 0.0
 
@@ -176,13 +98,15 @@ def _bert(backbone: Any, packed: Packed) -> Iterator[Tensor]:
     if hasattr(backbone, "embeddings_project"):  # ELECTRA's embeddings may be narrower than its states
         x = backbone.embeddings_project(x)
     yield x
-    for layer in backbone.encoder.layer:
-        own, out = layer.attention.self, layer.attention.output
-        heads, rate = own.num_attention_heads, _rate(own.dropout)
-        mixed = packed.attended(heads, own.query(x), own.key(x), own.value(x), rate)
-        x = out.LayerNorm(dropped(out.dense(mixed), _rate(out.dropout), onto=x))
-        x = _fed_forward(layer, x)
-        yield x
+    yield from _behind(backbone.encoder.layer, _bert_layer, packed, x)
+
+
+def _bert_layer(layer: Any, packed: Packed, x: Tensor) -> tuple[Tensor, list[Tensor]]:
+    own, out = layer.attention.self, layer.attention.output
+    heads, rate = own.num_attention_heads, _rate(own.dropout)
+    mixed, maps = packed.attended(heads, own.query(x), own.key(x), own.value(x), rate)
+    x = out.LayerNorm(dropped(out.dense(mixed), _rate(out.dropout), onto=x))
+    return _fed_forward(layer, x), maps
 
 
 def _mpnet(backbone: Any, packed: Packed) -> Iterator[Tensor]:
@@ -191,13 +115,15 @@ def _mpnet(backbone: Any, packed: Packed) -> Iterator[Tensor]:
     x = dropped(own.LayerNorm(x), _rate(own.dropout))
     yield x
     bias = backbone.encoder.compute_position_bias(x.new_empty(1, packed.shape[1], 1))  # (1, H, T, T)
-    for layer in backbone.encoder.layer:
-        own, around = layer.attention.attn, layer.attention
-        heads, rate = own.num_attention_heads, _rate(own.dropout)
-        mixed = own.o(packed.attended(heads, own.q(x), own.k(x), own.v(x), rate, bias))
-        x = around.LayerNorm(dropped(mixed, _rate(around.dropout), onto=x))
-        x = _fed_forward(layer, x)
-        yield x
+    yield from _behind(backbone.encoder.layer, partial(_mpnet_layer, bias), packed, x)
+
+
+def _mpnet_layer(bias: Tensor, layer: Any, packed: Packed, x: Tensor) -> tuple[Tensor, list[Tensor]]:
+    own, around = layer.attention.attn, layer.attention
+    heads, rate = own.num_attention_heads, _rate(own.dropout)
+    mixed, maps = packed.attended(heads, own.q(x), own.k(x), own.v(x), rate, bias)
+    x = around.LayerNorm(dropped(own.o(mixed), _rate(around.dropout), onto=x))
+    return _fed_forward(layer, x), maps
 
 
 def _fed_forward(layer: Any, x: Tensor) -> Tensor:
@@ -212,17 +138,22 @@ def _modernbert(backbone: Any, packed: Packed) -> Iterator[Tensor]:
     kinds = sorted(set(config.layer_types))
     turns = {kind: backbone.rotary_emb(x[None], packed.positions[None], kind) for kind in kinds}  # (1, N, D / H) twice
     biases = {"full_attention": None, "sliding_attention": _window(packed.shape[1], config.sliding_window, x)}
-    for number, layer in enumerate(backbone.layers, 1):
-        own, mlp = layer.attn, layer.mlp
-        query, key, value = own.Wqkv(layer.attn_norm(x)).view(len(x), 3, -1, own.head_dim).unbind(dim=1)
-        cos, sin = (turn[0, :, None] for turn in turns[layer.attention_type])
-        query, key = _rotated(query, cos, sin), _rotated(key, cos, sin)
-        rate = own.attention_dropout if own.training else 0.0
-        mixed = packed.attended(query.shape[1], query, key, value, rate, biases[layer.attention_type])
-        x = dropped(own.Wo(mixed), _rate(own.out_drop), onto=x)
-        wide, gate = mlp.Wi(layer.mlp_norm(x)).chunk(2, dim=-1)
-        x = x + mlp.Wo(dropped(mlp.act(wide) * gate, _rate(mlp.drop)))
-        yield backbone.final_norm(x) if number == len(backbone.layers) else x
+    for number, state in enumerate(_behind(backbone.layers, partial(_modernbert_layer, turns, biases), packed, x), 1):
+        yield backbone.final_norm(state) if number == len(backbone.layers) else state
+
+
+def _modernbert_layer(
+    turns: Mapping[str, Sequence[Tensor]], biases: Mapping[str, Tensor | None], layer: Any, packed: Packed, x: Tensor
+) -> tuple[Tensor, list[Tensor]]:
+    own, mlp, kind = layer.attn, layer.mlp, layer.attention_type
+    query, key, value = own.Wqkv(layer.attn_norm(x)).view(len(x), 3, -1, own.head_dim).unbind(dim=1)
+    cos, sin = (turn[0, :, None] for turn in turns[kind])
+    query, key = _rotated(query, cos, sin), _rotated(key, cos, sin)
+    rate = own.attention_dropout if own.training else 0.0
+    mixed, maps = packed.attended(query.shape[1], query, key, value, rate, biases[kind])
+    x = dropped(own.Wo(mixed), _rate(own.out_drop), onto=x)
+    wide, gate = mlp.Wi(layer.mlp_norm(x)).chunk(2, dim=-1)
+    return x + mlp.Wo(dropped(mlp.act(wide) * gate, _rate(mlp.drop))), maps
 
 
 def _window(tokens: int, size: int, like: Tensor) -> Tensor | None:

@@ -29,10 +29,16 @@ class Recipe:
     has no text twice in a batch, after folding of case and white space, in any column; a line that repeats a text
     waits for a later batch, so that an epoch may end with smaller batches (sentence-transformers' NO_DUPLICATES).
     chunk: sentences whose activations are in memory at a time, with loss and gradient of the whole batch; 0 takes
-    all of it. eval_precision: of the encoder where it embeds sentences, such as on the dev set and the tasks.
+    all of it. activation_checkpointing: store the input of each layer alone, and compute its activations again in
+    the backward pass. eval_precision: of the encoder where it embeds sentences, such as on the dev set and the tasks.
     """
 
-    unstated: ClassVar = {"batch": "shuffled", "chunk": 0, "eval_precision": "fp32"}
+    unstated: ClassVar = {
+        "batch": "shuffled",
+        "chunk": 0,
+        "activation_checkpointing": False,
+        "eval_precision": "fp32",
+    }
     preset: ClassVar = {  # SimCSE, BERT-base, unsupervised (tables and authors' script)
         "steps": 15_625,
         "batch_size": 64,
@@ -70,6 +76,7 @@ class Recipe:
     dropout: Rate | Literal["model"]
     batch: Literal["shuffled", "no_duplicates"] = "shuffled"
     chunk: Size = 0
+    activation_checkpointing: bool = False
     eval_precision: Literal["fp32", "bf16", "fp16"] = "fp32"
 
     def __post_init__(self) -> None:

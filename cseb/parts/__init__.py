@@ -97,7 +97,9 @@ class View(Protocol):
     views: number of views besides edits. It may have `groups`: numbers of renderings that are composed into one view
     each, such as (1, 2); `notes`, filled by the call, for the record; `edits`: how many of its last renderings are
     edits (see LossInputs); `renderings`: how every view is encoded, where views differ by more than their tokens;
-    `templates`: the prompt around each rendering, in place of the pooler's; `scores`, filled by the call: (N,) ratings.
+    `templates`: the prompt around each rendering, in place of the pooler's; `scores`, filled by the call: (N,) ratings;
+    `changes_layers = True`: a rendering changes what the layers compute, as terms and tunings may do too, so that they
+    cannot be computed again in the backward pass.
     """
 
     @property

@@ -72,6 +72,7 @@ class TokenPrepending(NoConversion):
     adds_weights = False
     stays = True
     works_untrained = True
+    changes_layers = True
 
     # authors' code, Llama-2-7B
     def __init__(self, start: Size = 1, exit: Count = 7, *, shape: Shape) -> None:

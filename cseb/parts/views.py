@@ -55,6 +55,8 @@ class MultiDropout(Twice):
     rates: of anchors and positives. Source: Klein & Nabi 2022 (SCD), section 3 ("multi-dropout"); authors' code.
     """
 
+    changes_layers: ClassVar[bool] = True
+
     # SCD release, BERT-base
     def __init__(self, rates: tuple[DropoutRate, DropoutRate] = (0.05, 0.155)) -> None:
         self.renderings = tuple(map(AtRate, rates))

@@ -12,6 +12,7 @@ import torch
 from cseb.encoder import loading as pretrained
 from cseb.encoder.encoder import Encoder
 from cseb.encoder.random_streams import new_weights
+from cseb.encoder.recomputing import recompute_layers
 from cseb.methods.spec import Method
 from cseb.parts import EarlyStopping, Embed, NeedsSetup, Outside
 from cseb.seeds import INIT, Seed, distinct, stream_seed
@@ -86,6 +87,8 @@ def build(
         encoder, notes = pretrained.load(
             folder, parts.pooler, parts.head, parts.needs, parts.recipe.dropout, trust_remote_code
         )
+    if parts.recipe.activation_checkpointing:
+        recompute_layers(encoder.backbone)
     for name, weighted in zip(distinct(weighted.name for weighted in parts.terms), parts.terms, strict=True):
         if isinstance(weighted.term, NeedsSetup):
             with new_weights(seed, f"{name}/networks"):

@@ -7,10 +7,12 @@ from collections.abc import Callable, Sequence
 import torch
 
 from cseb.encoder.interface import ATTENTIONS, FROZEN
+from cseb.encoder.recomputing import check_layers
 from cseb.errors import BadSpec
 from cseb.methods.part_facts import facts
 from cseb.methods.spec import Method, Part
 from cseb.parts import EVERYTHING, NeedsSetup, Outside, Paired, Pooled, Reads, Redrawn
+from cseb.parts.tuning import meta_backbone
 from cseb.training.batches import texts_per_line
 from cseb.training.construct import Parts, groups
 
@@ -94,6 +96,22 @@ def _check_recipe(parts: Parts) -> None:
         raise BadSpec(f"{parts.method.name} has no loss term; add one, or recipe(steps=0)")
     if recipe.warmup > recipe.steps:
         raise BadSpec(f"recipe: warmup is {recipe.warmup} of {recipe.steps} steps; it may take all of them at most")
+    if recipe.activation_checkpointing:
+        _check_recomputed(parts)
+
+
+def _check_recomputed(parts: Parts) -> None:
+    """Raise BadSpec if the layers of the encoder cannot be computed again in the backward pass."""
+    if (backbone := meta_backbone(parts.shape.folder)) is not None:
+        check_layers(backbone)
+    named: list[tuple[Part | None, object]] = [(parts.method.views, parts.views), (parts.method.tuning, parts.tuning)]
+    named += zip(parts.method.terms, (weighted.term for weighted in parts.terms), strict=True)
+    for part, constructed in named:
+        if getattr(constructed, "changes_layers", False):
+            raise BadSpec(
+                f"recipe: activation_checkpointing=true is not possible with {_name(part)}, which changes the layers "
+                "while they read a sentence; take chunk"
+            )
 
 
 def _check_composition(parts: Parts) -> None:

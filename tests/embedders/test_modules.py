@@ -51,6 +51,7 @@ def test_padding_is_left_out(tiny: Tiny, monkeypatch: pytest.MonkeyPatch, mode: 
     library = pytest.importorskip("sentence_transformers")
     models = pytest.importorskip("sentence_transformers.sentence_transformer.modules")
     from cseb.encoder import packing
+    from cseb.encoder.packed import Packed
 
     transformer = models.Transformer(str(tiny("bert")))
     pooling = models.Pooling(transformer.get_embedding_dimension(), mode)
@@ -58,7 +59,7 @@ def test_padding_is_left_out(tiny: Tiny, monkeypatch: pytest.MonkeyPatch, mode: 
     model.save("st")
     packed, walked = list[int](), packing._forward
 
-    def watched(backbone: Any, sentences: packing.Packed, layers: bool) -> Any:
+    def watched(backbone: Any, sentences: Packed, layers: bool) -> Any:
         packed.append(len(sentences.ids))
         return walked(backbone, sentences, layers)
 

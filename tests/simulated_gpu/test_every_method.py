@@ -102,6 +102,15 @@ def test_chunks_have_the_loss_of_the_whole_batch(tiny: Tiny, name: str) -> None:
     assert chunks == pytest.approx(whole, rel=1e-3)
 
 
+@pytest.mark.parametrize(("name", "options"), [("simcse", "precision=bf16"), ("micse+moco", "precision=fp32,chunk=9")])
+def test_layers_that_are_computed_again_give_the_same_weights(tiny: Tiny, name: str, options: str) -> None:
+    stored, again = (
+        trained(tiny, name, f"{SHORT},{options},activation_checkpointing={on})+recipe(dropout=0.1)").last
+        for on in ("false", "true")
+    )
+    assert all(torch.equal(stored[weight].cpu(), again[weight].cpu()) for weight in stored)
+
+
 @pytest.mark.parametrize("name", ["simcse+ami", "micse", "simcse", "promptbert", "simcse+ami(valid=positive)"])
 def test_a_width_of_a_multiple_of_8_does_not_change_the_loss(
     tiny: Tiny, name: str, monkeypatch: pytest.MonkeyPatch

@@ -19,7 +19,7 @@ from cseb.parts import LossInputs
 from cseb.registry import METHODS
 from cseb.training.build import Built, build
 from cseb.training.checkpoints import Trained
-from cseb.training.loop import train
+from cseb.training.loop import Updates, train
 from tests.conftest import SENTENCES
 
 Tiny = Callable[[str], Path]
@@ -99,6 +99,30 @@ def run(built: Built, lines: Sequence[str] = SENTENCES, select=None, seed: int =
 def trained(tiny: Tiny, name: str, recipe: str = "", seed: int = 0, select=None) -> Trained:
     built = replace(build(method(name, recipe), tiny("bert"), seed), teacher=letters)
     return run(built, (LINES | DOCUMENTS).get(name, SENTENCES), select, seed)
+
+
+def first_gradients(
+    tiny: Tiny, monkeypatch: pytest.MonkeyPatch, name: str, options: str, family: str = "bert"
+) -> dict[str, Tensor]:
+    """The gradient of each weight at the first step, and the loss; options: of the recipe."""
+    kept: dict[str, Tensor] = {}
+
+    def step(updates: Updates, loss: Tensor) -> None:
+        loss.backward()
+        for weight_name, weight in updates.objective.named_parameters():
+            if weight.grad is not None:
+                kept[weight_name] = weight.grad.clone()
+        kept["loss"] = loss.detach()
+        updates.optimizer.zero_grad()
+
+    recipe = f"recipe(steps=1,warmup=0,batch_size=16,eval_every=1,learning_rate=3e-3,{options})"
+    with monkeypatch.context() as patch:
+        patch.setattr(Updates, "step", step)
+        run(
+            replace(build(method(name, recipe), tiny(family), 0), teacher=letters),
+            (LINES | DOCUMENTS).get(name, SENTENCES),
+        )
+    return kept
 
 
 @cache

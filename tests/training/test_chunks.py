@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from torch import Tensor
 
 from cseb.methods.grammar import parse_method
 from cseb.training import objective
-from cseb.training.build import build
-from cseb.training.loop import Updates, train
-from tests.conftest import SENTENCES
-from tests.training.small_runs import DOCUMENTS, LINES, TRAINED, Tiny, letters, method
+from tests.training.small_runs import TRAINED, Tiny, first_gradients
 
-ONE = "recipe(steps=1,warmup=0,batch_size=16,eval_every=1,learning_rate=3e-3"
 OWN_DROPOUT = ("scd", "mocose", "promcse", "promcse-sup")  # rates of their own, which the recipe's does not replace
 QUICK = ("simcse", "micse", "informin-cl", "msse", "rcl", "compcse", "tsdae", "pcl")  # the others where there is time
 EXAMPLES = (*OWN_DROPOUT, "simcse", "micse", "ct", "pcl", "promptbert", "consert", "pt-bert", "llm2vec", "vascl")
@@ -23,22 +17,7 @@ EXAMPLES = (*OWN_DROPOUT, "simcse", "micse", "ct", "pcl", "promptbert", "consert
 def gradients(
     tiny: Tiny, monkeypatch: pytest.MonkeyPatch, name: str, chunk: int, dropout: str = ""
 ) -> dict[str, Tensor]:
-    """Return the loss and the gradient of each weight at the first step."""
-    kept: dict[str, Tensor] = {}
-
-    def step(updates: Updates, loss: Tensor) -> None:
-        loss.backward()
-        for weight_name, weight in updates.objective.named_parameters():
-            if weight.grad is not None:
-                kept[weight_name] = weight.grad.clone()
-        kept["loss"] = loss.detach()
-        updates.optimizer.zero_grad()
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Updates, "step", step)
-        built = replace(build(method(name, f"{ONE},chunk={chunk}{dropout})"), tiny("bert"), 0), teacher=letters)
-        train(built, (LINES | DOCUMENTS).get(name, SENTENCES), 0, "cpu", None, lambda progress: None)
-    return kept
+    return first_gradients(tiny, monkeypatch, name, f"chunk={chunk}{dropout}")
 
 
 def assert_equal(first: dict[str, Tensor], second: dict[str, Tensor]) -> None:

@@ -63,6 +63,7 @@ class LearntMaskNCE(EncoderPart, LossTerm):
 
     needs: ClassVar[frozenset[str]] = frozenset({CONTEXT, EMBEDDINGS})
     reads_anew = True
+    changes_layers = True
     reads: ClassVar[Reads] = reads("head", views=2, tokens=2)
     temperature: Positive = 0.05  # L2P-CSR release, BERT-base
     points: Count = 3
