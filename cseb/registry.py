@@ -176,6 +176,7 @@ METHODS = Registry(
         "cseb.methods.promcse": "promcse promcse-sup",
         "cseb.methods.llm2vec": "mntp llm2vec",
         "cseb.methods.generated_triples": "syncse multicsr gcse",
+        "cseb.methods.setfit": "setfit",
         "cseb.methods.rated_pairs": "cosent angle sbert-regression",
         "cseb.methods.outside_teachers": "distil-l2 distil-mse distil-relational skd congen sct",
     },
@@ -189,7 +190,7 @@ _PARTS: Mapping[str, Mapping[str, str]] = {
     "views": {
         "cseb.parts.views": "dropout paraphrase random_pairs embedding_edits identity multi_dropout",
         "cseb.parts.part_composition": "halves unit_halves",
-        "cseb.parts.labelled_views": "triples pairs generated_triples rated_pairs",
+        "cseb.parts.labelled_views": "triples pairs generated_triples rated_pairs class_pairs",
         "cseb.parts.mined_negatives": "mined_negatives mined_pairs",
         "cseb.parts.back_translation": "back_translation",
         "cseb.parts.online_augment": "shuffle delete repeat char_span_mask subword_repeat token_edits span_masks",

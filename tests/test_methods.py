@@ -30,7 +30,7 @@ EVERY = {
 OURS = {  # no code was found, the authors' code chooses no checkpoint, or looks as often as its own steps ask
     *("arccse", "mirror", "mirror-avg", "crops", "gist", "gist-self", "cosent", "angle", "sbert-regression"),
     *("distil-l2", "distil-mse", "distil-relational", "skd", "congen", "sct", "declutr-sentence", "tsdae", "retromae"),
-    *("multicsr", "llm2vec", "declutr"),
+    *("multicsr", "llm2vec", "declutr", "setfit"),
 }
 
 # Released with half precision.

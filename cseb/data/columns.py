@@ -11,8 +11,10 @@ from typing import Self
 from cseb.errors import BadData, did_you_mean
 
 DEFAULT_COLUMNS = ("text", "sentence")
-ANCHOR, POSITIVE, NEGATIVE, LEFT, RIGHT, SCORE = ROLES = ("anchor", "positive", "negative", "left", "right", "score")
-FORMS = ((ANCHOR, POSITIVE), (ANCHOR, POSITIVE, NEGATIVE), (LEFT, RIGHT, SCORE))  # roles of a line, in order
+ANCHOR, POSITIVE, NEGATIVE, LEFT, RIGHT, SCORE, TEXT, LABEL = ROLES = (
+    *("anchor", "positive", "negative", "left", "right", "score", "text", "label"),
+)
+FORMS = ((ANCHOR, POSITIVE), (ANCHOR, POSITIVE, NEGATIVE), (LEFT, RIGHT, SCORE), (TEXT, LABEL))  # roles of a line
 EXAMPLE = "anchor=title,positive=body"
 _BREAKS = re.compile(r"[\t\r\n]+")  # would end a text or a line
 _NO_NAME = re.compile(r"[\s|]")  # a sentence, or columns that are separated by something else
@@ -65,8 +67,8 @@ class Columns:
             return "".join(_text(cell, where, number, self.names[0]) for cell in cells)
         texts = []
         for role, name, cell in zip(self.roles, self.names, cells, strict=False):  # a blank row has no cells
-            is_rating = role == SCORE and isinstance(cell, int | float) and not isinstance(cell, bool)
-            text = repr(cell) if is_rating else _text(cell, where, number, name)
+            is_number = role in (SCORE, LABEL) and isinstance(cell, int | float) and not isinstance(cell, bool)
+            text = repr(cell) if is_number else _text(cell, where, number, name)
             texts.append(_BREAKS.sub(" ", text).strip())
         if any(texts) and not all(texts):
             place = texts.index("")

@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+import numpy.typing as npt
+
 from cseb.data.tables import number
 from cseb.errors import BadData
 from cseb.text import quantity, shortened
@@ -43,6 +46,20 @@ def rated_pairs(lines: Sequence[str]) -> tuple[list[str], list[str], list[float]
 def check_ratings(lines: Sequence[str], options: Mapping[str, object]) -> None:
     """Raise BadData if a line is no rated pair."""
     rated_pairs(lines)
+
+
+def labelled(lines: Sequence[str]) -> tuple[list[str], npt.NDArray[np.int64]]:
+    """Return the texts of labelled lines, and numbers (N,) of their classes. Raises: BadData for less than two."""
+    texts, labels = columns(lines, (2,), "labelled sentences (text TAB label)")
+    classes, numbers = np.unique(labels, return_inverse=True)
+    if len(classes) < 2:
+        raise BadData(f"all {len(lines):,} sentences have the label {labels[0][:40]!r}; two classes are needed")
+    return texts, numbers
+
+
+def check_labels(lines: Sequence[str], options: Mapping[str, object]) -> None:
+    """Raise BadData if a line is no labelled sentence, or all have one label."""
+    labelled(lines)
 
 
 def check_documents(lines: Sequence[str], options: Mapping[str, object]) -> None:

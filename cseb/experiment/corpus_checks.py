@@ -86,6 +86,7 @@ def _check_columns(label: str, method: Method, corpus: Corpus) -> None:
             f"{label} reads {' or '.join(map(str, stated.columns))} texts joined by TABs from a line of the corpus; "
             f"{len(wrong):,} of {quantity(len(corpus), 'line')} of {corpus.name} have another number, such as "
             f"{line if len(line) <= 60 else f'{line[:57]}...'!r}; take a corpus of {method.views.name}"
+            + (f", or a table with `column` {_named(stated.roles)}" if stated.roles else "")
         )
     if stated.line_check:
         check_lines = pkgutil.resolve_name(stated.line_check)
@@ -95,11 +96,14 @@ def _check_columns(label: str, method: Method, corpus: Corpus) -> None:
 def _check_roles(label: str, roles: tuple[str, ...], corpus: Corpus) -> None:
     """Raise BadData if the corpus lacks a named column that the method reads."""
     if not set(roles) <= set(corpus.roles):
-        named = ",".join(f"{role}=NAME" for role in roles)
         raise BadData(
             f"{label} reads the columns {', '.join(roles)}; of {corpus.name} `column` names "
-            f"{', '.join(corpus.roles)}; write `column` {named}"
+            f"{', '.join(corpus.roles)}; write `column` {_named(roles)}"
         )
+
+
+def _named(roles: tuple[str, ...]) -> str:
+    return ",".join(f"{role}=NAME" for role in roles)
 
 
 def read_by(method: Method, corpus: Corpus, places: Iterable[int]) -> list[str]:

@@ -5,8 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from cseb.data.lines import columns, rated_pairs
+import numpy as np
+
+from cseb.data.class_pairs import ITERATIONS, class_pairs
+from cseb.data.lines import columns, labelled, rated_pairs
+from cseb.errors import BadData
+from cseb.methods.option_types import Count
 from cseb.parts.base import BasePart
+
+MOST_LABELLED = 5_000  # sentences; all their pairs are in memory
 
 
 class Triples(BasePart):
@@ -72,3 +79,33 @@ class RatedPairs(BasePart):
         """Return N left and N right texts; store their ratings in `scores`."""
         left, right, self.scores = rated_pairs(sentences)
         return left, right
+
+
+class ClassPairs(BasePart):
+    """Lines "text TAB label": pairs of sentences of one class, with score 1, and of two classes, with score 0.
+
+    iterations: pairs of one class, and as many of two, for each labelled sentence. Drawn once; a step reads pairs and
+    not sentences. Source: Tunstall et al. 2022 (SetFit), section 3; setfit 1.2. Raises: BadData on a line of another
+    form, for labels of one class, and for more than 5,000 sentences.
+    """
+
+    data_seen: ClassVar[str] = "labels"
+    columns: ClassVar[tuple[int, ...]] = (2,)
+    roles: ClassVar[tuple[str, ...]] = ("text", "label")
+    requires: ClassVar[str] = "labelled sentences"
+    line_check: ClassVar[str] = "cseb.data.lines:check_labels"
+    texts: ClassVar[int] = 1
+    views = 2
+
+    def __init__(self, run_seed: int, iterations: Count = ITERATIONS) -> None:
+        self.seed, self.iterations = run_seed, iterations
+        self.scores: list[float] | None = None
+
+    def __call__(self, sentences: Sequence[str]) -> tuple[Sequence[str], ...]:
+        """Return P left and P right texts of N labelled sentences; store whether they are of one class in `scores`."""
+        if len(sentences) > MOST_LABELLED:
+            raise BadData(f"class_pairs: {len(sentences):,} labelled sentences are too many; take 5,000 or fewer")
+        texts, labels = labelled(sentences)
+        pairs = class_pairs(texts, labels, np.random.Generator(np.random.PCG64(self.seed)), self.iterations)
+        self.scores = pairs.same.tolist()
+        return [texts[row] for row in pairs.left], [texts[row] for row in pairs.right]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -87,6 +88,8 @@ class MinedPairs(MinedNegatives, Pairs):
 
     margin, skip: as mined_negatives, with the cosine of each line's own pair. Source: see mined_rows.
     """
+
+    texts: ClassVar[int] = 2
 
     def __post_init__(self) -> None:
         """Accept any encoder: anchor and positive are different texts."""

@@ -10,25 +10,12 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from cseb.data.class_pairs import ClassPairs
+
 Vectors = npt.NDArray[np.float32]
 Embed = Callable[[Sequence[str]], Vectors]  # N sentences to (N, D), same order
 Items = npt.NDArray[np.float32]  # (N,) or (N, K): results of an encoder on each pair, sentence or query, in data order
 Influence = npt.NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ClassPairs:
-    """Pairs of sentences of one class or of two, on which an encoder is fine-tuned.
-
-    texts: the sentences. left, right: (P,), rows of `texts`. same: (P,), 1 for two sentences of one class, else 0.
-    """
-
-    texts: Sequence[str]
-    left: npt.NDArray[np.int64]
-    right: npt.NDArray[np.int64]
-    same: npt.NDArray[np.float32]
-
-
 Tune = Callable[[ClassPairs, float, int], Embed]  # pairs, learning rate and seed to a fine-tuned copy of an encoder
 
 

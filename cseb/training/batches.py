@@ -11,6 +11,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from cseb.data.lines import columns
 from cseb.data.tokens import Tokens
 from cseb.encoder.device_batches import tensors
 from cseb.encoder.encoder import Encoder
@@ -26,16 +27,20 @@ Lengths = npt.NDArray[np.int64]
 
 
 def texts_per_line(maker: View) -> int:
-    """Return the number of texts that this view maker reads from a line of the corpus: several if it has columns."""
-    if not getattr(maker, "columns", ()):
-        return 1
-    return maker.views - isinstance(maker, Mined)  # whose negatives are of other lines
+    """Return the number of texts that this view maker reads from a line of the corpus: several if it has columns.
+
+    One per view, unless it states `texts`.
+    """
+    count: int = getattr(maker, "texts", maker.views) if getattr(maker, "columns", ()) else 1
+    return count
 
 
 def texts_of(maker: View, lines: Sequence[str]) -> Sequence[Text]:
     """Return what post-processors are fitted on: the lines, or their texts if they have columns, anchors first."""
-    count = texts_per_line(maker)
-    return lines if count == 1 else [text for column in maker(lines)[:count] for text in column]
+    if not (allowed := getattr(maker, "columns", ())):
+        return lines
+    texts = columns(lines, allowed, f"lines of {' or '.join(map(str, allowed))} texts joined by TABs")
+    return [text for column in texts[: texts_per_line(maker)] for text in column]
 
 
 @dataclass(frozen=True, slots=True)

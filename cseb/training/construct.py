@@ -20,7 +20,7 @@ from cseb.methods.spec import Method, Part
 from cseb.parts import Composer, Memory, Mixer, Network, Outside, Regulariser, Stages, Term, Tuning, View, Wrapper
 from cseb.parts.contract_checks import check_contract, check_needs
 from cseb.registry import SLOTS, slot_of
-from cseb.seeds import INIT, Seed, distinct, stream_seed
+from cseb.seeds import INIT, VIEWS, Seed, distinct, stream_seed
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +134,8 @@ def instantiate(
     constructor = SLOTS[slot][part.name]
     options = dict(part.options)
     facts(part.name).check(options)
-    offered = {"shape": shape, "needs": needs, "run_steps": steps, "run_seed": stream_seed(seed, f"{INIT}/{name}")}
+    stream = VIEWS if slot == "views" else INIT
+    offered = {"shape": shape, "needs": needs, "run_steps": steps, "run_seed": stream_seed(seed, f"{stream}/{name}")}
     plain = constructor.__init__ is object.__init__ or constructor.__init__ is nn.Module.__init__
     parameters = {} if plain else inspect.signature(constructor).parameters
     check_needs(slot, part.name, constructor, shape)  # before the constructor, which may fail on what is lacking

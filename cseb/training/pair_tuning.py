@@ -10,10 +10,11 @@ import torch.nn.functional as F
 from torch.optim import AdamW
 from torch.optim.lr_scheduler import LambdaLR
 
+from cseb.data.class_pairs import ClassPairs
 from cseb.encoder.device_batches import tensors
 from cseb.encoder.encoder import Encoder
 from cseb.encoder.random_streams import RandomStreams
-from cseb.tasks.task import ClassPairs, Embed, Tune
+from cseb.tasks.task import Embed, Tune
 from cseb.tasks.transfer.setfit import BATCH
 
 WARMUP, CLIP = 0.1, 1.0  # as setfit's and transformers' training arguments

@@ -1,10 +1,18 @@
 """Corpora whose lines are pairs or triples, and lines that are neither."""
 
+from collections.abc import Callable
+from pathlib import Path
+
 import pytest
 
 from cseb.errors import BadData
-from cseb.parts.labelled_views import Pairs, Triples
+from cseb.methods.grammar import parse_method
+from cseb.parts.labelled_views import ClassPairs, Pairs, Triples
+from cseb.seeds import SingleStreamSeed
+from cseb.training.batches import texts_of, texts_per_line
+from cseb.training.build import build
 
+LABELLED = ["pay\tbank", "save\tbank", "run\tsport", "swim\tsport", "sleep\tother"]
 LINES = ["a man \tsomeone\tnobody", "a dog\tan animal\ta cat"]
 
 
@@ -27,3 +35,39 @@ def test_a_line_that_is_no_triple_is_shown(line: str) -> None:
 def test_a_line_that_is_no_pair_is_shown(line: str) -> None:
     with pytest.raises(BadData, match="lines that are not pairs"):
         Pairs()([line])
+
+
+def test_labelled_sentences_become_pairs_of_one_class_and_of_two() -> None:
+    views = ClassPairs(run_seed=0, iterations=3)
+    left, right = views(LABELLED)
+    classes = dict(line.split("\t") for line in LABELLED)
+    assert len(left) == len(LABELLED) * 2 * 3
+    assert views.scores == [float(classes[a] == classes[b]) for a, b in zip(left, right, strict=True)]
+    assert sum(views.scores) == len(LABELLED) * 3
+
+
+def test_the_draw_of_pairs_varies_with_views_alone(tiny: Callable[[str], Path]) -> None:
+    def left(vary: str, seed: int) -> list[str]:
+        built = build(parse_method("setfit").at(1.0), tiny("bert"), SingleStreamSeed(seed, vary))
+        return list(built.views(LABELLED)[0])
+
+    assert left("dropout", 1) != left("dropout", 2)
+    assert left("init", 1) == left("init", 2)
+
+
+def test_post_processors_are_fitted_on_each_labelled_sentence_once() -> None:
+    assert texts_of(ClassPairs(run_seed=0), LABELLED) == ["pay", "save", "run", "swim", "sleep"]
+    assert texts_per_line(ClassPairs(run_seed=0)) == 1
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        (["pay\tbank", "run"], "lines that are not labelled sentences"),
+        (["pay\tbank", "save\tbank"], "all 2 sentences have the label 'bank'; two classes are needed"),
+        (LABELLED * 1001, "5,005 labelled sentences are too many; take 5,000 or fewer"),
+    ],
+)
+def test_sentences_without_two_classes_are_refused(lines: list[str], message: str) -> None:
+    with pytest.raises(BadData, match=message):
+        ClassPairs(run_seed=0)(lines)

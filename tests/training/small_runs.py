@@ -68,6 +68,7 @@ LINES |= {
     name: [f"{anchor}\t{other}\t{at % 6}" for at, (anchor, other) in enumerate(pairwise(SENTENCES))]
     for name, method in METHODS.items() if method.views.name == "rated_pairs"
 }  # fmt: skip
+LINES["setfit"] = [f"{sentence}\t{at % 3}" for at, sentence in enumerate(SENTENCES)]
 
 
 DOCUMENTS = {"declutr": [" and ".join(SENTENCES[at : at + 8]) for at in range(len(SENTENCES) - 8)]}

@@ -142,6 +142,17 @@ def test_rated_pairs(tiny: Tiny, tmp_path: Path, method: str, name: str) -> None
 
 
 @pytest.mark.slow
+def test_setfit_is_cosine_similarity_of_its_pairs(tiny: Tiny, tmp_path: Path) -> None:
+    """Six sentences have 240 pairs: all are read once in 30 steps."""
+    lines = [f"{sentence}\t{number % 3}" for number, sentence in enumerate(SENTENCES[:6])]
+    views = build(parse_method("setfit").at(1.0), tiny("bert"), 0).views
+    left, right = views(lines)
+    columns = {"left": left, "right": right, "score": getattr(views, "scores", [])}
+    assert len(left) == STEPS * BATCH
+    assert compared("setfit", tiny("bert"), lines, losses().CosineSimilarityLoss, columns, tmp_path) < 1e-4
+
+
+@pytest.mark.slow
 def test_gist(tiny: Tiny, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     guide = loaded(tiny("bert"), "mean")
     with torch.no_grad():

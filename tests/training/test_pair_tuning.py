@@ -14,14 +14,14 @@ from sentence_transformers.sentence_transformer.losses import CosineSimilarityLo
 from torch.optim.lr_scheduler import LambdaLR
 
 import cseb
+from cseb.data.class_pairs import ITERATIONS, ClassPairs, class_pairs
 from cseb.encoder.encoder import Encoder
 from cseb.errors import BadData, BadSpec, CsebError
 from cseb.methods.grammar import parse_method
 from cseb.tasks.evaluate import load_task, score_all
 from cseb.tasks.names import parse_tasks
-from cseb.tasks.task import ClassPairs
 from cseb.tasks.transfer.few_labels import FewLabels
-from cseb.tasks.transfer.setfit import ITERATIONS, FineTuned, class_pairs
+from cseb.tasks.transfer.setfit import FineTuned
 from cseb.training.build import build
 from cseb.training.pair_tuning import tuned, tuner_of
 from tests.command_line import call
@@ -33,9 +33,13 @@ def encoder(tiny: Callable[[str], Path]) -> Encoder:
     return build(parse_method("mean+recipe(dropout=0.0)").at(1.0), tiny("bert"), 0).encoder
 
 
+def rng(seed: int = 0) -> np.random.Generator:
+    return np.random.Generator(np.random.PCG64(seed))
+
+
 def pairs() -> ClassPairs:
     labels = np.array([0, 0, 0, 1, 1, 1, 2, 2])
-    return class_pairs(SENTENCES[:8], labels, seed=3, most=64)
+    return class_pairs(SENTENCES[:8], labels, rng(3), most=64)
 
 
 def test_the_vectors_are_those_of_sentence_transformers(encoder: Encoder, tiny: Callable[[str], Path]) -> None:
@@ -65,7 +69,7 @@ def test_the_vectors_are_those_of_sentence_transformers(encoder: Encoder, tiny: 
 
 def test_half_of_the_pairs_are_of_one_class_and_none_is_repeated_before_all_are_drawn() -> None:
     labels = np.array([0, 0, 0, 1, 1, 2])
-    drawn = class_pairs(SENTENCES[:6], labels, seed=0)
+    drawn = class_pairs(SENTENCES[:6], labels, rng())
     assert len(drawn.same) == 6 * 2 * ITERATIONS
     assert np.array_equal(drawn.same, labels[drawn.left] == labels[drawn.right])
     assert drawn.same.mean() == 0.5
@@ -74,7 +78,7 @@ def test_half_of_the_pairs_are_of_one_class_and_none_is_repeated_before_all_are_
         times = [count for (left, right), count in counts.items() if (labels[left] == labels[right]) == same]
         assert len(times) == pairs_of_kind
         assert max(times) - min(times) <= 1
-    cut = class_pairs(SENTENCES[:6], labels, seed=0, most=32)
+    cut = class_pairs(SENTENCES[:6], labels, rng(), most=32)
     assert np.array_equal(cut.left, drawn.left[:32])
 
 
@@ -101,7 +105,7 @@ def test_fine_tuning_separates_the_classes_of_other_sentences(encoder: Encoder) 
         cosines, same = np.corrcoef(vectors), labels[16:, None] == labels[16:]
         return float(cosines[same].mean() - cosines[~same].mean())
 
-    trained = tuned(encoder, class_pairs(texts[:16], labels[:16], seed=0), 1e-3, seed=0)
+    trained = tuned(encoder, class_pairs(texts[:16], labels[:16], rng()), 1e-3, seed=0)
     assert separation(encoder.embed(texts[16:])) < 0.5
     assert separation(trained(texts[16:])) > 0.9
 

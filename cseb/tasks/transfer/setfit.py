@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Self
 
 import numpy as np
 
+from cseb.data.class_pairs import class_pairs
 from cseb.errors import BadData, BadSpec, CsebError
 from cseb.progress import tell
 from cseb.seeds import VIEWS, stream_seed
-from cseb.tasks.influence import Labels
-from cseb.tasks.task import ClassPairs, Embed, Items, Task
+from cseb.tasks.task import Embed, Items, Task
 from cseb.tasks.transfer.few_labels import FewLabels, drawn
 
 DRAWS = 5
-ITERATIONS = 20  # pairs of one class, and of two, for each example: R of the paper, num_iterations of setfit
 BATCH = 16  # pairs
 RATE = 2e-5
 OPTIONS = re.compile(r"\((?:rate=([0-9.]+(?:e-?[0-9]+)?))?_?(?:steps=([1-9][0-9]{0,6}))?\)")
@@ -48,28 +46,14 @@ class FineTuned(FewLabels):
         for number, draw in enumerate(self.draws):
             tell("SetFit, draw", number, len(self.draws))
             texts = [self.texts[row][0] for row in draw]
-            tuned = tune(class_pairs(texts, self.labels[draw], number, self.steps * BATCH), self.rate, number)
+            rng = np.random.Generator(np.random.PCG64(stream_seed(number, f"{VIEWS}/setfit")))
+            pairs = class_pairs(texts, self.labels[draw], rng, most=self.steps * BATCH)
+            tuned = tune(pairs, self.rate, number)
             rows = np.concatenate([draw, self.test])
             shown = [self.texts[row] for row in rows]
             drawn_rows, test = np.split(np.arange(len(rows)), [len(draw)])
             columns.append(FewLabels(shown, self.labels[rows], [drawn_rows], test).items(tuned))
         return np.concatenate(columns, axis=1)
-
-
-def class_pairs(texts: Sequence[str], labels: Labels, seed: int, most: int = 0) -> ClassPairs:
-    """Return N x ITERATIONS pairs of one class and as many of two, shuffled, for N texts.
-
-    No pair is drawn twice before each has been drawn. A text with itself is a pair too. most: number of pairs; 0 for
-    all. Source: setfit 1.2, ContrastiveDataset.
-    """
-    rng = np.random.Generator(np.random.PCG64(stream_seed(seed, f"{VIEWS}/setfit")))
-    pairs = rng.permutation(np.stack(np.triu_indices(len(labels)), axis=1))
-    same = labels[pairs[:, 0]] == labels[pairs[:, 1]]
-    drawn_pairs = np.concatenate(
-        [np.resize(side, (len(labels) * ITERATIONS, 2)) for side in (pairs[same], pairs[~same])]
-    )
-    left, right = rng.permutation(drawn_pairs)[: most or None].T
-    return ClassPairs(texts, left, right, (labels[left] == labels[right]).astype(np.float32))
 
 
 @dataclass(frozen=True, slots=True)
