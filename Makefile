@@ -56,6 +56,7 @@ $(VENV)/.onnx: $(READY)
 
 slow: $(VENV)/.onnx  ## simulations of the statistics, three dozen kills, one grid through every launcher, a fuzz of the commands
 	$(BIN)/pytest -n 2 --dist loadgroup -m slow --ignore=tests/simulated_gpu $(addprefix --ignore=,$(WITHOUT))
+	CSEB_TEST_GPU=simulated $(BIN)/pytest -n 2 -m gpu tests/gpu -k "waits or untrained or time or speed"
 
 $(VENV)/.exchange: $(READY)
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[mlflow,tensorboard,trackio,wandb]' playwright

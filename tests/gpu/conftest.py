@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import warnings
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,23 @@ def device() -> str:
     if not torch.cuda.is_available():
         pytest.skip("no GPU")
     return "cuda"
+
+
+@pytest.fixture
+def waits(device: str) -> Iterator[Callable[[], int]]:
+    """A function that returns how often the host has waited for the device so far."""
+    if SIMULATED:
+        from tests.simulated_gpu.device import waits as counted
+
+        yield counted.total
+        return
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        torch.cuda.set_sync_debug_mode("warn")
+        try:
+            yield lambda: sum("synchroniz" in str(warning.message) for warning in caught)
+        finally:
+            torch.cuda.set_sync_debug_mode("default")
 
 
 @pytest.fixture(scope="session")
