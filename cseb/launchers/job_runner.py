@@ -59,13 +59,22 @@ class JobRunner:
                 return Broken(job.key, "device", f"{type(error).__name__}: {error}", traceback.format_exc())
             return Broken(job.key, "bug", f"{type(error).__name__}: {error}", traceback.format_exc())
         finally:
-            release_memory()
+            release_memory(job.protocol.device)
 
 
-def release_memory() -> None:
-    """Return free memory to the system, which glibc does not do by itself between blocks in use."""
+def release_memory(device: str) -> None:
+    """Return free memory to the system, and that of the GPU to the other jobs on it.
+
+    Neither glibc nor PyTorch does so by itself.
+    """
     with suppress(OSError, AttributeError):  # another C library
         ctypes.CDLL(None).malloc_trim(0)
+    if device == "cpu":
+        return
+    import torch
+
+    with suppress(RuntimeError):  # of a GPU that this process has lost
+        torch.cuda.empty_cache()
 
 
 def first() -> bool:

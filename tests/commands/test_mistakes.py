@@ -25,6 +25,11 @@ from tests.world import WORLD
         (["run", "--workers", "two"], "--workers is 'two'"),
         (["run", "--device", "tpu"], "'auto', 'cpu', 'cuda'"),
         (["run", "--processes", "8", "--launcher", "slurm", "--dry-run"], "sbatch --gpus=8 --wrap 'cseb run"),
+        (
+            ["run", "--processes", "8", "--launcher", "ray", "--dry-run"],
+            "job submit --entrypoint-num-gpus=8 -- cseb",
+        ),
+        (["run", "--device", "cuda"], "--device cuda: torch finds no GPU here; take --device cpu"),
         (["run", "--encoder", "/nowhere", "--corpus", "x.txt", "--device", "cpu"], "x.txt"),
         (["show", "micsee"], "did you mean micse"),
         (["show", "method"], "did you mean"),

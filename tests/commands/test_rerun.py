@@ -10,10 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cseb.commands.rerun import compared, condition_differences, job_of, method_of
+from cseb.commands.rerun import _job, compared, condition_differences, job_of, method_of, rerun
 from cseb.data.read_corpus import read_corpus
 from cseb.errors import BadResults
 from cseb.experiment import benchmark as benchmarks
+from cseb.experiment.job import Job
 from cseb.experiment.plan import plan
 from cseb.methods.grammar import parse_method
 from cseb.records.method_text import read_method
@@ -81,6 +82,33 @@ def test_other_conditions_allow_a_small_difference(ran: Path, tmp_path: Path, ve
     result = call("show", path, "--rerun")
     assert result.exit_code == code, result.output
     assert ("every score is within 0.1" in result.output) == (code == 0)
+
+
+@pytest.mark.parametrize("deterministic", [True, False])
+def test_equal_bits_on_a_gpu_are_promised_in_deterministic_mode_alone(
+    ran: Path, monkeypatch: pytest.MonkeyPatch, deterministic: bool
+) -> None:
+    recorded = by_method(ran, "cls")
+    recorded = recorded.model_copy(
+        update={
+            "protocol": replace(recorded.protocol, device="cuda"),
+            "origin": replace(recorded.origin, deterministic=deterministic),
+        }
+    )
+    asked: list[bool] = []
+
+    def run_job(job: Job, *_: object) -> Record:
+        asked.append(job.deterministic)
+        first, *others = recorded.scores
+        return recorded.model_copy(update={"scores": (replace(first, value=(first.value or 0.0) + 0.01), *others)})
+
+    monkeypatch.setattr("cseb.experiment.run_job.run_job", run_job)
+    monkeypatch.setattr("cseb.records.store.find", lambda *_: (Store(ran), recorded))
+    monkeypatch.setattr("cseb.records.store.Store.read_items", lambda *_: {})
+    monkeypatch.setattr("cseb.commands.rerun.job_of", lambda record, *_: _job(record))
+    result = rerun(recorded.key, ran)
+    assert asked == [deterministic]
+    assert (result.promised, result.passed) == (deterministic, not deterministic)
 
 
 def test_what_has_changed_since_is_said(ran: Path) -> None:

@@ -11,6 +11,7 @@ import torch
 
 from cseb.embedders import find
 from cseb.embedders.interface import EncoderOptions
+from cseb.embedders.modules import AT_ONCE, PADDED_AT_ONCE
 from cseb.progress import listening
 from tests.conftest import SENTENCES
 from tests.embedders.folders import Tiny, call
@@ -43,6 +44,30 @@ def test_the_modules_of_the_folder_are_applied(tiny: Tiny) -> None:
     (weights,) = Path("st/2_Dense").glob("*.safetensors")
     weights.rename("st/2_Dense/pytorch_model.bin")
     assert "is a pickle, which can run code and is never opened" in call("st").stderr
+
+
+@pytest.mark.parametrize(("device", "size"), [("cuda", AT_ONCE), ("cpu", PADDED_AT_ONCE)])
+def test_a_gpu_encodes_large_batches(tiny: Tiny, monkeypatch: pytest.MonkeyPatch, device: str, size: int) -> None:
+    library = pytest.importorskip("sentence_transformers")
+    models = pytest.importorskip("sentence_transformers.sentence_transformer.modules")
+    library.SentenceTransformer(modules=[models.Transformer(str(tiny("bert"))), models.Pooling(16)]).save("st")
+    sizes: list[int] = []
+
+    class OnGpu(torch.nn.Sequential):
+        """A model with modules that are not packed."""
+
+        def __init__(self, folder: str, **options: object) -> None:
+            super().__init__(torch.nn.Identity())
+            assert options["device"] == device
+
+        def encode(self, texts: list[str], batch_size: int = 1, **options: object) -> torch.Tensor:
+            sizes.append(batch_size)
+            return torch.zeros(len(texts), 2)
+
+    monkeypatch.setattr(library, "SentenceTransformer", OnGpu)
+    find("st", EncoderOptions(device=device)).open()(SENTENCES)
+    assert sizes == [1, size]
+    assert AT_ONCE >= 4 * PADDED_AT_ONCE
 
 
 @pytest.mark.parametrize("threads", [1, 2])

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import torch
+from torch import Tensor
 
-from cseb.encoder.device_batches import padded_width
+from cseb.data.tokens import Padded
+from cseb.encoder.device_batches import padded_width, tensors
 
 
 @pytest.mark.parametrize(
@@ -22,3 +25,23 @@ from cseb.encoder.device_batches import padded_width
 )
 def test_width(width: int, most: int, precision: str, device: str, expected: int) -> None:
     assert padded_width(width, most, precision, torch.device(device)) == expected
+
+
+@pytest.mark.parametrize(("device", "pinned"), [("cuda", 4), ("cpu", 0)])
+def test_batches_are_copied_to_a_gpu_from_pinned_memory_without_a_wait(
+    monkeypatch: pytest.MonkeyPatch, device: str, pinned: int
+) -> None:
+    pins: list[Tensor] = []
+    copies: list[tuple[torch.device, bool]] = []
+
+    def to(field: Tensor, where: torch.device, non_blocking: bool = False) -> Tensor:
+        copies.append((where, non_blocking))
+        return field
+
+    monkeypatch.setattr(Tensor, "pin_memory", lambda field: pins.append(field) or field)
+    monkeypatch.setattr(Tensor, "to", to)
+    rows = np.arange(6).reshape(2, 3)
+    ids, _, _, anchor = tensors(Padded(rows, np.ones_like(rows), rows, rows[:, 0]), torch.device(device))
+    assert (ids.tolist(), anchor.tolist()) == (rows.tolist(), [0, 3])
+    assert len(pins) == pinned
+    assert copies == [(torch.device(device), True)] * 4

@@ -2,6 +2,7 @@
 
 import errno
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -118,6 +119,19 @@ def test_no_job_leaves_a_trace_on_torch(jobs: Callable[..., list[Job]], tmp_path
     run_job(jobs(f"simcse{SMALL}")[0], store, lambda look: None)
     assert torch.equal(before, torch.random.get_rng_state())
     assert training.READ_EVERY > 1
+
+
+def test_deterministic_mode_is_set_for_a_job_and_stored_in_its_record(
+    jobs: Callable[..., list[Job]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings: list[tuple[bool, str]] = []
+    monkeypatch.setattr("cseb.experiment.run_job.set_deterministic", lambda *given: settings.append(given))
+    (job,) = jobs("mean")
+    for deterministic in (True, False):
+        again = replace(job, deterministic=deterministic)
+        record = run_job(again, prepared(tmp_path / str(deterministic)), lambda look: None)
+        assert (record.key, record.origin.deterministic) == (job.key, deterministic)
+    assert settings == [(True, "cpu"), (False, "cpu")]
 
 
 def test_every_kind_of_task_is_scored_and_its_figures_follow_from_its_items(

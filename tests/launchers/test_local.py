@@ -19,6 +19,7 @@ from cseb.experiment.job import Job
 from cseb.launchers import launch, local
 from cseb.launchers.devices import least_used
 from cseb.launchers.events import Broken, Event, Finished, Started
+from cseb.launchers.job_runner import JobRunner
 from cseb.launchers.local import Local
 from cseb.records.progress import Progress
 from cseb.records.store import Store
@@ -57,6 +58,21 @@ def test_an_exception_costs_one_job(store: Store, workers: int, label: str, kind
     assert (broken.key, broken.kind, broken.reason) == (grid[1].key, kind, reason)
     assert ("in run_job" in broken.detail) == (kind == "bug")
     assert {broken.key}.isdisjoint(store.keys())
+
+
+def test_memory_of_a_gpu_is_returned_after_each_job(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    returned: list[str] = []
+
+    def empty() -> None:
+        returned.append("")
+        raise RuntimeError("CUDA error: device-side assert triggered")  # as after an error that lost the GPU
+
+    monkeypatch.setattr("torch.cuda.empty_cache", empty)
+    runner, grid = JobRunner(standin_jobs.TARGET, store), jobs("a", "bug", "b")
+    on_gpu = [replace(job, protocol=replace(standin_jobs.PROTOCOL, device="cuda")) for job in grid[:2]]
+    outcomes = [type(runner.attempt(job, lambda progress: None)) for job in (*on_gpu, grid[2])]
+    assert outcomes == [Finished, Broken, Finished]
+    assert len(returned) == 2
 
 
 @pytest.mark.parametrize("workers", [1, 2])

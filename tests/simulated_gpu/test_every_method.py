@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections import Counter
 from contextlib import nullcontext
 from dataclasses import replace
@@ -135,6 +136,23 @@ def test_only_forward_passes_whose_maps_are_read_compute_them(tiny: Tiny, monkey
         built, SENTENCES, 0, device.NAME, lambda encoder: float(encoder.embed(SENTENCES)[0, 0]), lambda progress: None
     )
     assert {*kernels} == {(True, "eager"), (False, "sdpa")}
+
+
+def test_when_memory_runs_out_at_test_the_failed_batch_is_freed(tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
+    encoder, alive = build(method("simcse", f"{SHORT})"), tiny("bert"), 0).encoder.to(device.NAME), list[object]()
+    pool, tried = encoder.pool, list[weakref.ref[torch.Tensor]]()
+
+    def full(*given: Any) -> torch.Tensor:
+        pooled = pool(*given)
+        tried.append(weakref.ref(pooled))
+        if len(tried) == 1:
+            raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.")
+        return pooled
+
+    monkeypatch.setattr(encoder, "pool", full)
+    monkeypatch.setattr(torch.get_device_module(device.NAME), "empty_cache", lambda: alive.append(tried[0]()))
+    assert np.isfinite(encoder.embed(SENTENCES)).all()
+    assert alive == [None]
 
 
 @pytest.mark.parametrize("precision", ["bf16", "fp16"])

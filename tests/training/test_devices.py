@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
 
 import pytest
 import torch
 from torch import nn
 
-from cseb.commands.hosts import workers_of
+from cseb.commands.hosts import device_of, workers_of
+from cseb.encoder import architecture
 from cseb.errors import BadBenchmark, BadSpec, CsebError, DeviceMissing, TrainingFailed
+from cseb.methods.grammar import parse_method
+from cseb.training import devices
+from cseb.training.build import build, check
 from cseb.training.devices import accelerator_of, check_memory, check_precision, set_deterministic
+from tests.training.small_runs import Tiny
 
 
 @pytest.fixture
@@ -68,6 +75,51 @@ def test_more_processes_than_gpus_are_refused(monkeypatch: pytest.MonkeyPatch) -
     assert workers_of("auto", 1, "cuda", processes=2) == workers_of("auto", 1, "cpu", processes=4) == 1
     monkeypatch.setenv("LOCAL_WORLD_SIZE", "2")  # four processes on two machines
     assert workers_of("auto", 1, "cuda", processes=4) == 1
+
+
+def test_a_device_that_is_refused_by_name() -> None:
+    assert refused(BadBenchmark, device_of, "cuda") == "`device` cuda: torch finds no GPU here; take `device` cpu"
+    assert refused(BadSpec, device_of, "mps") == "`device` is 'mps'; allowed: 'auto', 'cpu', 'cuda'"
+
+
+class OnGpu:
+    """Accelerate on a GPU."""
+
+    device = torch.device("cuda")
+
+    def __init__(self, **options: Any) -> None:
+        self.options = options
+
+
+def test_tf32_is_set_for_the_jobs_that_ask_for_it_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(devices, "Accelerator", OnGpu)
+    monkeypatch.setattr(torch.version, "cuda", "12.8")
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device=None: (8, 0))
+    for precision, products in (("tf32", "high"), ("fp32", "highest"), ("tf32", "high"), ("bf16", "highest")):
+        mixed = accelerator_of("cuda", precision).options["mixed_precision"]
+        assert mixed == ("bf16" if precision == "bf16" else "no")
+        assert torch.get_float32_matmul_precision() == products
+        assert torch.backends.cudnn.allow_tf32 == (precision == "tf32")
+
+
+def test_processes_wait_for_each_other_longer_than_a_job_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(devices, "Accelerator", OnGpu)
+    waits = [getattr(handler, "timeout", None) for handler in accelerator_of("cuda", "fp32").options["kwargs_handlers"]]
+    assert max(filter(None, waits)) >= timedelta(days=1)
+
+
+def test_planning_and_building_touch_no_gpu(tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With four GPUs, a fork of the random state warns, and would start CUDA on each of them."""
+    folder = tiny("bert")
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 4)
+    monkeypatch.setattr(torch.random, "_fork_rng_warned_already", False)
+    started: list[object] = []
+    monkeypatch.setattr(torch.cuda, "_lazy_init", lambda: started.append(1))
+    for name in ("simcse", "diffcse+rtd(generator=self)+recipe(dropout=0.01)"):
+        architecture._check.cache_clear()
+        check(parse_method(name).at(1.0), folder)
+        build(parse_method(name).at(1.0), folder, 0)
+    assert not started
 
 
 @pytest.fixture
