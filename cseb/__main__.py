@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import gc
+import os
 import signal
 import sys
 from types import FrameType
+
+from platformdirs import user_cache_path
 
 
 class Interrupted(KeyboardInterrupt):
@@ -17,6 +20,7 @@ def main() -> None:
     try:
         if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not where the shell has us ignore it
             signal.signal(signal.SIGINT, _interrupt)
+        _set_compiler_folder()
         from cseb.commands.application import main as command
 
         command()
@@ -24,6 +28,13 @@ def main() -> None:
         sys.exit(130)  # as the commands end
     finally:
         gc.freeze()  # nothing is looked through for garbage that the end of the process frees anyway
+
+
+def _set_compiler_folder() -> None:
+    """Name the folder of compiled functions, which torch makes when it is loaded: in the temporary folder if unset."""
+    folder = user_cache_path("cseb") / "torchinductor"
+    if os.access(next(parent for parent in folder.parents if parent.exists()), os.W_OK):
+        os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(folder))
 
 
 def _interrupt(_signal: int, _frame: FrameType | None) -> None:

@@ -37,7 +37,10 @@ def kept(records: list[Record]) -> dict[str, object]:
 def test_a_killed_grid_goes_on_where_it_was(tiny: Callable[[str], Path], tmp_path: Path) -> None:
     corpus = tmp_path / "corpus.txt"
     corpus.write_text("\n".join(SENTENCES), encoding="utf-8")
-    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    whole, killed, temporary = tmp_path / "whole", tmp_path / "killed", tmp_path / "temporary"
+    temporary.mkdir()
+    environment = {name: value for name, value in os.environ.items() if name != "TORCHINDUCTOR_CACHE_DIR"}
+    environment["TMPDIR"] = str(temporary)
     subprocess.run(command(tiny("bert"), corpus, whole, workers=1), check=True, capture_output=True, timeout=300)
 
     process = subprocess.Popen(
@@ -45,12 +48,14 @@ def test_a_killed_grid_goes_on_where_it_was(tiny: Callable[[str], Path], tmp_pat
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
+        env=environment,
     )
     deadline = time.monotonic() + 200
     while len(list((killed / "runs").glob("*.json"))) < 3 and time.monotonic() < deadline and process.poll() is None:
         time.sleep(0.02)
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
+    assert not list(temporary.iterdir())
     survivors, problems = Store(killed).load()
     assert 3 <= len(survivors) < 8
     assert not problems

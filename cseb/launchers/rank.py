@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import os
 import runpy
+import shutil
 import signal
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
+
+from cseb.launchers.signals import STOPPED_FILE
 
 PATIENCE = 3  # seconds that a process is given to end after another one failed or after a signal
 INTERRUPTED = 130
@@ -41,6 +45,7 @@ def one_of_several() -> Iterator[None]:
 def _exit_with(parent: int) -> None:
     while os.getppid() == parent:
         time.sleep(1)
+    shutil.rmtree(Path(os.environ[STOPPED_FILE]).parent, ignore_errors=True)  # a killed parent has left it
     os._exit(1)
 
 

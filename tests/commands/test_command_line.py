@@ -1,8 +1,12 @@
 """What every command refuses on its line, whatever it does."""
 
+import os
+
 import pytest
+from platformdirs import user_cache_path
 from typer.main import get_command
 
+from cseb.__main__ import _set_compiler_folder
 from cseb.commands.application import app
 from cseb.commands.command_line import Command
 from tests.command_line import call
@@ -30,3 +34,17 @@ def test_every_command_refuses_it() -> None:
     commands = [*group.commands.values(), *group.commands["data"].commands.values()]  # type: ignore[attr-defined]
     assert len(commands) > 15
     assert {one.name for one in commands if not isinstance(one, Command)} == {"data"}
+
+
+@pytest.mark.parametrize("writable", [True, False])
+def test_compiled_functions_have_a_folder_outside_of_the_temporary_folder(
+    writable: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Torch makes the folder when it is loaded, so it is only named where it can be made."""
+    monkeypatch.setattr(os, "environ", dict(os.environ))
+    os.environ.pop("TORCHINDUCTOR_CACHE_DIR", None)
+    monkeypatch.setattr(os, "access", lambda *_: writable)
+    _set_compiler_folder()
+    assert os.environ.get("TORCHINDUCTOR_CACHE_DIR", "") == (
+        str(user_cache_path("cseb") / "torchinductor") if writable else ""
+    )

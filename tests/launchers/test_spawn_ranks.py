@@ -106,12 +106,16 @@ def alive(pid: int) -> bool:
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
 def test_no_process_outlives_its_parent(tmp_path: Path, python: str, number: signal.Signals) -> None:
-    with subprocess.Popen(starting(python, DEAF + SLEEP), stderr=subprocess.DEVNULL) as parent:
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    environment = os.environ | {"TMPDIR": str(temporary)}
+    with subprocess.Popen(starting(python, DEAF + SLEEP), stderr=subprocess.DEVNULL, env=environment) as parent:
         files = [tmp_path / f"pid{rank}" for rank in "01"]
         until(lambda: all(file.exists() and file.read_text() for file in files))
         parent.send_signal(number)
         assert parent.wait(20)
     until(lambda: not any(alive(int(file.read_text())) for file in files))
+    until(lambda: not list(temporary.iterdir()))
 
 
 @pytest.mark.slow
