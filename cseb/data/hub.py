@@ -23,7 +23,6 @@ ADVICE: Final = {
     401: f"the hub does not accept this token; {LOGIN}",
     403: "this token may not write there; take one that may, or another OWNER",
 }
-SAVED = ("state.json", "dataset_dict.json")  # written by `save_to_disk` of a data set, and of one with splits
 
 
 class Reference(NamedTuple):
@@ -39,7 +38,7 @@ class Reference(NamedTuple):
 def parse_reference(place: str) -> Reference:
     """Parse FOLDER, OWNER/NAME[:CONFIG][@REVISION] or OWNER/NAME/FILE[@REVISION].
 
-    A folder has files (.parquet, .jsonl, .csv, ...), or was written by `save_to_disk`. Raises: BadData.
+    A folder has files (.parquet, .jsonl, .csv, ...). Raises: BadData.
     """
     with contextlib.suppress(OSError, ValueError):  # a path too long to be one
         if place and Path(place).is_dir():
@@ -75,11 +74,7 @@ def _train_split(reference: Reference) -> Any:
     if not reference.is_folder:
         _check_reachable(reference.name, reference.revision)
         return datasets.load_dataset(reference.name, name=reference.config, revision=reference.revision, split="train")
-    folder = Path(reference.name)
-    if any((folder / name).is_file() for name in SAVED):
-        saved = datasets.load_from_disk(str(folder))
-        return saved if isinstance(saved, datasets.Dataset) else saved["train"]
-    return datasets.load_dataset(str(folder), split="train", streaming=True)  # read in place, no copy in a cache
+    return datasets.load_dataset(reference.name, split="train", streaming=True)  # read in place, no copy in a cache
 
 
 def hub_file(name: str, file: str, revision: str | None = None) -> Path:

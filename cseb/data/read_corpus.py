@@ -8,12 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from cseb import open_data
+from cseb.data.bounded import is_file
 from cseb.data.columns import Columns
 from cseb.data.corpus import Corpus, pack
 from cseb.data.hub import hub_file, hub_rows, parse_reference
 from cseb.data.places import local_path
 from cseb.data.provenance import GENERATED, provenance_of
-from cseb.data.readers import READERS, ending, read_rows
+from cseb.data.readers import READERS, SPLITS, ending, is_saved, read_rows
 from cseb.errors import BadData
 from cseb.progress import counted
 
@@ -24,8 +25,9 @@ def read_corpus(ref: str, column: str = "", data_dir: str = "") -> Corpus:
     """Return the corpus of a name. White space around a sentence and blank lines are dropped.
 
     Args:
-        ref: A file, `hub:...` (see `cseb.data.hub`), `data:FILE` (a file that `cseb data list` knows), `generated:FILE`
-            (a file that a language model wrote, with its provenance beside it), or `wikipedia[:COUNT]`.
+        ref: A file, a folder of `save_to_disk` (its split `train` if it has several), `hub:...` (see `cseb.data.hub`),
+            `data:FILE` (a file that `cseb data list` knows), `generated:FILE` (a file that a language model wrote,
+            with its provenance beside it), or `wikipedia[:COUNT]`.
         column: The column of a table that has the text; by default `text`, `sentence` or the only one. Or several
             with their roles: anchor=title,positive=body.
         data_dir: The folder below which `data:FILE` is; by default in the caches.
@@ -37,14 +39,16 @@ def read_corpus(ref: str, column: str = "", data_dir: str = "") -> Corpus:
     if kind == WIKIPEDIA:
         return _wikipedia(ref)
     columns = Columns.of(column)
-    if kind == "hub" and (place := parse_reference(name)).file == "":
+    if kind == "hub" and (place := parse_reference(name)).file == "" and not is_saved(Path(name)):
         return pack(ref, _sentences(ref, columns, place=name), columns.roles)
-    if kind == "hub":
+    if kind == "hub" and place.file:
         path = hub_file(place.name, place.file, place.revision)
     elif kind == "data":
         path = local_path(name, Path(data_dir) if data_dir else None)
     else:
-        path = Path(name if kind == GENERATED else ref)
+        path = Path(name if kind in (GENERATED, "hub") else ref)
+    if is_file(path / SPLITS) and (path / "train").is_dir():
+        path /= "train"
     provenance = None if kind == "hub" else provenance_of(path, needed=kind == GENERATED)
     return replace(pack(ref, _sentences(ref, columns, path=path), columns.roles), provenance=provenance)
 

@@ -1,5 +1,6 @@
 """Rows of files with text, by the ending of their name: .txt, .csv, .tsv, .jsonl, .json, .parquet, .arrow or .xlsx.
 
+A folder that `save_to_disk` of the library datasets wrote is read like a file.
 A line ends at a line feed and nowhere else: text from the web is full of characters (U+2028, U+0085, ...) that
 Python's own `splitlines` takes for line ends.
 """
@@ -13,14 +14,14 @@ import re
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from io import BufferedIOBase
 from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
-from cseb.data.bounded import MIB, UNPACKED, open_unpacked
+from cseb.data.bounded import MIB, UNPACKED, is_file, open_unpacked
 from cseb.errors import BadData, first_line
 from cseb.text import quantity
 
@@ -28,6 +29,7 @@ LONGEST_FIELD = 2**24  # characters; a longer one means a quotation mark that is
 LONGEST_LINE = 2 * LONGEST_FIELD  # bytes
 BATCH = 64  # rows of a parquet file at a time: a dictionary of one long text can stand for all of them
 LONGEST_ARRAY = 256 * MIB  # bytes of a JSON array or an Excel sheet, which is read at once
+SAVED, SPLITS = "state.json", "dataset_dict.json"  # in a folder that `save_to_disk` wrote, and in one of several splits
 ARROW_FILE = b"ARROW1"  # first bytes of an Arrow file; an Arrow stream has none of its own
 EXCEL = "the package openpyxl is not installed: pip install 'cseb[excel]', or save the sheet as .csv"
 _BOM = b"\xef\xbb\xbf"
@@ -48,7 +50,7 @@ def read_rows(path: Path, choose: Choose, allowed: Sequence[str], hint: str) -> 
     """Yield the rows of a file.
 
     Args:
-        path: The file, which may be gzipped.
+        path: The file, which may be gzipped, or a folder that `save_to_disk` wrote.
         choose: Is called with the columns of the file, and returns those to read, in order.
         allowed: Endings of a file's name.
         hint: What to try, for messages.
@@ -58,6 +60,9 @@ def read_rows(path: Path, choose: Choose, allowed: Sequence[str], hint: str) -> 
     """
     if ending(path) not in allowed and not path.is_dir():
         raise BadData(f"{path} does not end in {', '.join(allowed)}, with or without .gz; {hint}")
+    if is_saved(path):
+        yield from _saved(path, choose)
+        return
     with _opened(path, hint) as file:
         yield from READERS[ending(path)](file, str(path), choose)
 
@@ -182,6 +187,35 @@ def _arrow(file: BufferedIOBase, name: str, choose: Choose) -> Iterator[Row]:
             yield from batch_rows(_slices(batches, columns), columns, name)
     except (pyarrow.ArrowException, MemoryError) as error:
         raise BadData(f"{name} is not a valid Arrow file: {error}") from error
+
+
+def is_saved(folder: Path) -> bool:
+    """Return whether `save_to_disk` wrote a folder."""
+    return any(is_file(folder / name) for name in (SAVED, SPLITS))
+
+
+def _saved(folder: Path, choose: Choose) -> Iterator[Row]:
+    """Yield the rows of a folder that `save_to_disk` wrote: Arrow streams, named in a file beside them."""
+    import pyarrow
+
+    try:
+        if is_file(folder / SPLITS):
+            folder = folder / _only_split(folder)
+        state = json.loads((folder / SAVED).read_bytes())
+        with ExitStack() as opened:
+            files = [opened.enter_context((folder / part["filename"]).open("rb")) for part in state["_data_files"]]
+            tables = [opened.enter_context(pyarrow.ipc.open_stream(file)) for file in files]
+            columns = choose(tables[0].schema.names if tables else [])
+            yield from batch_rows(_slices(chain.from_iterable(tables), columns), columns, str(folder))
+    except (pyarrow.ArrowException, MemoryError, OSError, ValueError, LookupError, TypeError, RecursionError) as error:
+        raise BadData(f"{folder} cannot be read as a data set of save_to_disk: {first_line(error)}") from error
+
+
+def _only_split(folder: Path) -> str:
+    splits = list(map(str, json.loads((folder / SPLITS).read_bytes())["splits"]))
+    if len(splits) > 1:
+        raise BadData(f"{folder} has the splits {', '.join(splits)}; name one of them, such as {folder / splits[0]}")
+    return splits[0]
 
 
 def _slices(batches: Iterable[Any], columns: Sequence[str]) -> Iterator[dict[str, list[object]]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cseb.errors import BadBenchmark, UnknownName
@@ -60,9 +61,10 @@ def _parse(text: str) -> dict[str, str]:
         if word in TASKS or word in TASK_GROUPS or word.startswith(MTEB_PREFIX):
             words |= {name: name for name in TASK_GROUPS.get(word, (word,))}
             continue
+        from cseb.data.readers import is_saved
         from cseb.tasks import own  # imports numpy, which names do not need
 
-        if not own.is_path(word):
+        if not own.is_path(word) and not is_saved(Path(word)):
             raise UnknownName("task", word, {*TASKS, *TASK_GROUPS})
         for path in own.spread(word):
             name = own.name_of(path)

@@ -92,12 +92,15 @@ def spread(word: str) -> list[str]:
 
 
 def name_of(word: str) -> str:
-    """Return the name in records: `my.tsv` or `my.tsv:clustering`, without folder and special characters."""
+    """Return the name in records: `my.tsv` or `my.tsv:clustering`, without folder and special characters.
+
+    A folder of `save_to_disk` is called `my.arrow`, which cannot be the name of another task.
+    """
     typed = _TYPED.fullmatch(word)
     assert typed is not None  # is_path has seen it
-    kind, options = typed["kind"], typed["options"]
+    path, kind, options = Path(typed["path"]), typed["kind"], typed["options"]
     behind = f":{kind}" + (f"({options.replace(' ', '')})" if options else "") if kind else ""
-    return _safe(Path(typed["path"]).name) + behind
+    return _safe(path.name) + ("" if ending(path) in ENDINGS else ".arrow") + behind
 
 
 def task_file(word: str) -> TaskFile:

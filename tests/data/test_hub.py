@@ -3,9 +3,9 @@
 import gzip
 from pathlib import Path
 
-import datasets
 import pyarrow as pa
 import pytest
+from datasets import Dataset, DatasetDict
 from pyarrow import parquet
 
 from cseb.data import hub, readers
@@ -30,19 +30,49 @@ def test_a_folder_is_read_as_a_data_set(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("splits", [False, True])
-def test_a_folder_of_save_to_disk_is_read(tmp_path: Path, splits: bool) -> None:
-    rows = datasets.Dataset.from_dict({"n": [1, 2, 3], "text": ["one", None, "two"]})
-    saved = datasets.DatasetDict({"test": rows.select([0]), "train": rows}) if splits else rows
-    saved.save_to_disk(tmp_path / "saved")
-    corpus = read_corpus(f"hub:{tmp_path / 'saved'}")
-    assert (list(corpus), corpus.blank) == (["one", "two"], 1)
+@pytest.mark.parametrize("kind", ["", "hub:"])
+def test_a_folder_of_save_to_disk_is_read(tmp_path: Path, splits: bool, kind: str) -> None:
+    """Of several splits it is the one called train; two files are read one after the other."""
+    rows = Dataset.from_dict({"n": [1, 2, 3], "text": ["one", None, "two"]})
+    saved = DatasetDict({"test": rows.select([0]), "train": rows}) if splits else rows
+    saved.save_to_disk(tmp_path / "saved", **({} if splits else {"num_shards": 2}))
+    corpus = read_corpus(f"{kind}{tmp_path / 'saved'}")
+    assert (corpus.name, list(corpus), corpus.blank) == (f"{kind}{tmp_path / 'saved'}", ["one", "two"], 1)
+    with pytest.raises(BadData, match="row 1: column 'n' holds a int"):
+        read_corpus(f"{kind}{tmp_path / 'saved'}", "n")
 
 
-def test_a_damaged_folder_of_save_to_disk_is_refused(tmp_path: Path) -> None:
-    datasets.Dataset.from_dict({"text": ["one"]}).save_to_disk(tmp_path)
-    next(tmp_path.glob("*.arrow")).write_bytes(b"no arrow")
-    with pytest.raises(BadData, match="cannot be read"):
-        read_corpus(f"hub:{tmp_path}")
+def test_one_split_needs_no_name_and_several_do(tmp_path: Path) -> None:
+    rows = Dataset.from_dict({"text": ["one"]})
+    DatasetDict({"test": rows}).save_to_disk(tmp_path / "test")
+    assert list(read_corpus(str(tmp_path / "test"))) == ["one"]
+    DatasetDict({"test": rows, "dev": rows}).save_to_disk(tmp_path / "two")
+    with pytest.raises(BadData, match=r"two has the splits test, dev; name one of them, such as .*two/test$"):
+        read_corpus(str(tmp_path / "two"))
+    assert list(read_corpus(str(tmp_path / "two" / "dev"))) == ["one"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("data-00000-of-00001.arrow", b"no arrow"),
+        ("data-00000-of-00001.arrow", None),
+        ("state.json", b"{}"),
+        ("state.json", b"no json"),
+        ("state.json", b'{"_data_files": [1]}'),
+        ("dataset_dict.json", b'{"splits": []}'),
+        ("dataset_dict.json", b'{"splits": 3}'),
+    ],
+)
+def test_a_damaged_folder_of_save_to_disk_is_refused(tmp_path: Path, name: str, content: bytes | None) -> None:
+    Dataset.from_dict({"text": ["one"]}).save_to_disk(tmp_path)
+    if content is None:
+        (tmp_path / name).unlink()
+    else:
+        (tmp_path / name).write_bytes(content)
+    with pytest.raises(BadData, match="cannot be read as a data set of save_to_disk: ") as caught:
+        read_corpus(f"{tmp_path}")
+    assert "\n" not in str(caught.value)
 
 
 def test_the_column_of_a_folder_is_checked(tmp_path: Path) -> None:

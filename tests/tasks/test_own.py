@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from datasets import Dataset, DatasetDict
 
 from cseb.data.lines import rated_pairs
 from cseb.data.read_corpus import read_corpus
@@ -207,6 +208,21 @@ def test_the_name_leaves_out_the_folder_and_the_hash_says_what_is_in_it(tmp_path
     with pytest.raises(BadBenchmark, match=r"would both be called my_pairs_2.csv; rename one"):
         parse_names(f"{first},{second}")
     assert parse_names(f"{first},{first}") == ["my_pairs_2.csv"]
+
+
+def test_a_folder_of_save_to_disk_is_a_task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    header, *rows = PAIRS
+    pairs = Dataset.from_list([dict(zip(header, row, strict=True)) for row in rows])
+    pairs.save_to_disk(tmp_path / "stsb", num_shards=2)
+    DatasetDict({"dev": pairs, "test": pairs}).save_to_disk(tmp_path / "both")
+    same = only(write(tmp_path / "my.csv", PAIRS)).load(None)
+    assert only(f"{tmp_path}/stsb").load(None).sha256() == same.sha256()
+    assert only(f"{tmp_path}/both/dev:pairs").load(None).sha256() == same.sha256()
+    assert parse_names(f"{tmp_path}/stsb,{tmp_path}/both/dev:pairs") == ["stsb.arrow", "dev.arrow:pairs"]
+    with pytest.raises(BadData, match=r"both has the splits dev, test; name one of them, such as .*both/dev$"):
+        only(f"{tmp_path}/both")
+    monkeypatch.chdir(tmp_path / "both")
+    assert parse_names("dev") == ["dev.arrow"]
 
 
 def test_a_file_that_changes_is_read_again(tmp_path: Path) -> None:
