@@ -23,6 +23,7 @@ from cseb.tasks.pair_classification import pair_classification
 from cseb.tasks.pairs import Pairs, RatedPairs, Triplets
 from cseb.tasks.retrieval import Ranked
 from cseb.tasks.task import Loaded
+from cseb.text import quantity
 
 LOWEST: Mapping[str, int] = {"folds": 1, "clusters": 0}  # of whole numbers; the data decide on the highest
 Loader = Callable[[Sheet, Mapping[str, float], str], Loaded]  # content, options, path for messages
@@ -73,7 +74,7 @@ class TaskFile:
         """Return one line on how the file was interpreted."""
         data = _sheet(self.path, self.kind if not self.guessed else "", self.stamp)
         columns = ", ".join(f"{part}: {column}" for part, column in data.parts.items())
-        rows = f"{len(data.table.rows):,} rows"
+        rows = quantity(len(data.table.rows), "row")
         return (
             f"{self.name}: {'interpreted as ' if self.guessed else ''}{self.kind}, {rows} ({columns}); {self.protocol}"
         )
