@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
+
 END = "<!-- end -->"
 
 
@@ -13,3 +16,11 @@ def with_table(text: str, marker: str, table: str) -> str:
     if not found or not end:
         raise ValueError(f"a page needs {start.strip()} and behind it {END}")
     return f"{before}{start}{table}\n{END}{after}"
+
+
+def write_tables(page: Path, script: str, tables: Mapping[str, str]) -> None:
+    """Write a page again with these tables, each by the name before `, by SCRIPT` in its marker."""
+    text = page.read_text(encoding="utf-8")
+    for name, table in tables.items():
+        text = with_table(text, f"{name}, by {script}", table)
+    page.write_text(text, encoding="utf-8")

@@ -16,7 +16,7 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from benchmarks.marked import with_table
+from benchmarks.marked import write_tables
 from cseb.experiment.expected_time import longest_first
 from cseb.methods.grammar import parse_method
 
@@ -113,17 +113,5 @@ def tables(costs: dict[str, float]) -> dict[str, str]:
     }  # fmt: skip
 
 
-def with_tables(text: str) -> str:
-    """The page with its tables."""
-    for name, table in tables(costs()).items():
-        text = with_table(text, f"{name}, by benchmarks/speed/plan.py", table)
-    return text
-
-
-def main() -> None:
-    """Write the page again."""
-    PAGE.write_text(with_tables(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
-
-
 if __name__ == "__main__":
-    main()
+    write_tables(PAGE, "benchmarks/speed/plan.py", tables(costs()))

@@ -12,7 +12,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-from benchmarks.marked import with_table
+from benchmarks.marked import write_tables
 from benchmarks.speed.plan import ROOT, ROWS, STEPS, WORD_PIECES, costs
 
 PAGE = Path(ROOT) / "docs" / "guide" / "run-time.md"
@@ -91,17 +91,5 @@ def tables() -> dict[str, str]:
     }  # fmt: skip
 
 
-def with_tables(text: str) -> str:
-    """Return the page with its tables."""
-    for name, table in tables().items():
-        text = with_table(text, f"{name}, by benchmarks/speed/run_time.py", table)
-    return text
-
-
-def main() -> None:
-    """Write the page again."""
-    PAGE.write_text(with_tables(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
-
-
 if __name__ == "__main__":
-    main()
+    write_tables(PAGE, "benchmarks/speed/run_time.py", tables())

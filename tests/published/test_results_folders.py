@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import recompute, results_tables
+from benchmarks import recompute, recomputed_statements, results_tables
 from tests.command_line import call
 
 ROOT = Path(__file__).parents[2]
@@ -60,7 +60,8 @@ def test_a_planted_difference_is_found(
 ) -> None:
     folder = tmp_path / "results" / "documents"
     shutil.copytree(RESULTS / "documents", folder)
-    monkeypatch.setattr(recompute, "ROOT", tmp_path)
+    for module in (recompute, recomputed_statements):
+        monkeypatch.setattr(module, "ROOT", tmp_path)
     path = folder / file
     text = path.read_text("utf-8")
     assert before in text
