@@ -15,11 +15,11 @@ from typing import NamedTuple
 
 from benchmarks.marked import with_table
 from cseb.data.provenance import GENERATED
-from cseb.methods.grammar import parse_method
+from cseb.methods.grammar import NOT_OFFERED, parse_method
 from cseb.methods.part_facts import facts
 from cseb.methods.spec import Method
 from cseb.papers.scores import Printed, own_rows, shipped_rows
-from cseb.registry import METHODS, NOT_OFFERED, TASKS
+from cseb.registry import METHODS, TASKS
 
 ROOT = Path(__file__).parents[1]
 BY = "by benchmarks/methods.py"  # what a marker ends with

@@ -11,6 +11,7 @@ version of matplotlib.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -93,13 +94,13 @@ TABLES: Mapping[str, Mapping[str, Options]] = {
 }
 
 
-def made(folder: str, name: str, no_data: str) -> str:
-    """Return the text of one table. no_data: a folder without task data."""
+def made(folder: str, name: str) -> str:
+    """Return the text of one table."""
     options: dict[str, Any] = {"format": "markdown", **TABLES[folder][name]}
     if "baseline" in options:
         text = options.pop("format")
-        return cseb.compare(ROOT / folder, data_dir=no_data, **options).text(text)
-    return cseb.report(ROOT / folder, detail=True, data_dir=no_data, **options)
+        return cseb.compare(ROOT / folder, **options).text(text)
+    return cseb.report(ROOT / folder, detail=True, **options)
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -112,6 +113,7 @@ def main(words: Sequence[str] | None = None) -> int:
         parser.error(f"no folder {sorted(unknown)[0]!r}; allowed: {', '.join(TABLES)}")
     changed, written = [], []
     with tempfile.TemporaryDirectory() as no_data:
+        os.environ["CSEB_DATA_DIR"] = no_data  # task data add intervals
         for folder in arguments.folders or TABLES:
             for name in TABLES[folder]:
                 path = (ROOT / folder / name).resolve()
@@ -120,7 +122,7 @@ def main(words: Sequence[str] | None = None) -> int:
                         cseb.plot(ROOT / folder, out=path, **TABLES[folder][name])
                         written.append(path)
                     continue
-                text = made(folder, name, no_data)
+                text = made(folder, name)
                 if not path.is_file() or path.read_text("utf-8") != text:
                     changed.append(path)
                     if not arguments.check:

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from cseb.commands.embed import Embeddings as Embeddings
     from cseb.commands.embed import embed as embed
     from cseb.commands.encoders import TrainedEncoder as TrainedEncoder
-    from cseb.commands.evaluate import Scores as Scores
     from cseb.commands.evaluate import evaluate as evaluate
     from cseb.commands.export import Exported as Exported
     from cseb.commands.export import export as export
@@ -48,6 +47,7 @@ if TYPE_CHECKING:
     from cseb.commands.train import train as train
     from cseb.commands.verify import verify as verify
     from cseb.errors import CsebError as CsebError
+    from cseb.experiment.scores import Scores as Scores
 
 _HOMES = {
     name: f"cseb.{module}"
@@ -57,7 +57,7 @@ _HOMES = {
         "commands.data": "overlap sample",
         "commands.embed": "Embeddings embed",
         "commands.encoders": "TrainedEncoder",
-        "commands.evaluate": "Scores evaluate",
+        "commands.evaluate": "evaluate",
         "commands.export": "Exported export",
         "commands.plot": "plot",
         "commands.recommend": "recommend",
@@ -71,6 +71,7 @@ _HOMES = {
         "commands.train": "train",
         "commands.verify": "verify",
         "errors": "CsebError",
+        "experiment.scores": "Scores",
     }.items()
     for name in names.split()
 }

@@ -43,7 +43,7 @@ class BadData(CsebError):
 
 
 class BadResults(CsebError):
-    """A results folder that cannot be written, or a record that cannot be trusted."""
+    """A file or folder that cannot be written, or a record that cannot be trusted."""
 
 
 class TrainingFailed(CsebError):

@@ -24,29 +24,17 @@ SECTION = re.compile(r"^(Args|Attributes|Returns|Raises|Examples|Yields):$", re.
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """The definition of a parameter besides its type and default.
+    """The definition of a parameter besides its type and default."""
 
-    Attributes:
-        help: what the parameter does, with its unit and an example.
-        choices: the allowed values; () for any.
-        least: the smallest allowed number.
-        most: the largest allowed number.
-        numbers: the type of a list of numbers with commas between them.
-        flag: the name on the command line, where it is not that of the parameter.
-        metavar: the word that stands for a value in `--help`.
-        envvar: the environment variable that gives the default.
-        argument: whether the command line takes it by position.
-    """
-
-    help: str
-    choices: tuple[str, ...] = ()
-    least: int = 0
-    most: int = MOST
-    numbers: type[int] | type[float] | None = None
-    flag: str = ""
-    metavar: str = ""
-    envvar: str = ""
-    argument: bool = False
+    help: str  # what the parameter does, with its unit and an example
+    choices: tuple[str, ...] = ()  # the allowed values; () for any
+    least: int = 0  # the smallest allowed number
+    most: int = MOST  # the largest allowed number
+    numbers: type[int] | type[float] | None = None  # the type of a list of numbers with commas between them
+    flag: str = ""  # the name on the command line, where it is not that of the parameter
+    metavar: str = ""  # the word that stands for a value in `--help`
+    envvar: str = ""  # the environment variable that gives the default
+    argument: bool = False  # whether the command line takes it by position
 
     def read(self, name: str, value: Any, kind: type) -> Any:
         """Return the value as the command needs it. Raises: BadBenchmark, BadSpec."""
@@ -77,10 +65,7 @@ def argument(help: str, **details: Any) -> Parameter:
 
 
 def numbers(given: str | float | Iterable[float], kind: type[int] | type[float], name: str) -> tuple[Any, ...]:
-    """Return fractions (float) or counts (int) from a number, several numbers, or text with commas between them.
-
-    Raises: BadBenchmark.
-    """
+    """Return fractions (float) or counts (int) of one or several numbers, or text with commas. Raises: BadBenchmark."""
     such = "0.001,0.01, where 0.001 is 0.1 %" if kind is float else "100,1000, without commas inside a number"
     if isinstance(given, str):
         pieces: list[Any] = [piece.strip() for piece in given.split(",") if piece.strip()]
@@ -97,17 +82,12 @@ def numbers(given: str | float | Iterable[float], kind: type[int] | type[float],
     outside = any(not 0 < value <= (1 if kind is float else MOST) for value in values)
     if grouped or changed or outside or len(values) < len(pieces):
         needed = "fractions in (0, 1]" if kind is float else "numbers of sentences"
-        raise BadBenchmark(
-            f"`{name}` is {shortened(given)}; {needed} with commas between them are needed, such as {such}"
-        )
+        raise BadBenchmark(f"`{name}` is {shortened(given)}; {needed} with commas between are needed, such as {such}")
     return tuple(values)
 
 
 def sizes_and_fractions(given: str | float | Iterable[float]) -> tuple[tuple[int, ...], tuple[float, ...]]:
-    """Return the numbers of sentences and the fractions in a list of training set sizes: 100 and 0.01, or `100,0.01`.
-
-    Raises: BadBenchmark.
-    """
+    """Return numbers of sentences and fractions in a list of training set sizes: `100,0.01`. Raises: BadBenchmark."""
     values = given.split(",") if isinstance(given, str) else given if isinstance(given, Iterable) else [given]
     texts = [str(value) for value in values]
     fractions = [text for text in texts if "." in text or "e-" in text]

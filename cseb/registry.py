@@ -2,47 +2,21 @@
 
 from __future__ import annotations
 
-import keyword
 import pkgutil
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import Any
 
+from cseb import plugins
 from cseb.errors import BadSpec, UnknownName, did_you_mean
-
-GROUP = "cseb."  # how the groups of entry points begin
-
-
-@dataclass(frozen=True, slots=True)
-class Offer:
-    """A name that another package puts under "cseb.<kind>". fault: why it cannot be used, "" if it can."""
-
-    kind: str
-    name: str
-    value: str  # module:attribute
-    package: str
-    release: str
-    fault: str = ""
-
-    def __str__(self) -> str:
-        return f"{self.kind} {self.name!r} of {self.package} {self.release} is left out: {self.fault}"
+from cseb.plugins import GROUP, Offer
 
 
 @cache
 def offered() -> tuple[Offer, ...]:
-    """Return every name that installed packages offer, with its fault. Their metadata is read, their code is not."""
-    from importlib.metadata import distributions  # a fifth of what this file takes to load
-
-    offers: dict[tuple[str, str, str], Offer] = {}
-    for package in distributions():
-        for point in package.entry_points:
-            if point.group.startswith(GROUP):
-                kind = point.group.removeprefix(GROUP)
-                offer = Offer(kind, point.name, point.value, package.name, package.version)
-                offers.setdefault((kind, point.name, package.name), offer)  # the first on the path is the one imported
-    return tuple(replace(offer, fault=_fault(offer)) for offer in offers.values())
+    """Return every name that installed packages offer, with its fault."""
+    return tuple(replace(offer, fault=_fault(offer)) for offer in plugins.offers())
 
 
 def left_out() -> tuple[str, ...]:
@@ -62,13 +36,9 @@ def _fault(offer: Offer) -> str:
     if offer.kind not in kinds:
         meant = did_you_mean(offer.kind, kinds).replace("?", "")
         return f"no group is called {GROUP}{offer.kind}; {meant} behind {GROUP}"
-    if offer.kind == "task":
-        return "" if re.fullmatch("[A-Za-z0-9_-]+", offer.name) else "a name is of letters, digits, _ and -"
-    pieces = offer.name.split("-") if offer.kind in ("method", "launcher") else [offer.name]
-    if not all(piece.isascii() and piece.isidentifier() and not keyword.iskeyword(piece) for piece in pieces):
-        plain = re.sub("[^A-Za-z0-9_]+", "_", offer.name)
-        such = plain if plain[:1].isalpha() else f"my_{plain}"
-        return f"a spec cannot name it; letters, digits and _ are needed, a letter first, such as {such}"
+    fault = plugins.unspeakable(offer)
+    if fault or offer.kind == "task":
+        return fault
     for slot, registry in SLOTS.items():
         own = registry.builtin.get(offer.name)
         if own is not None and (registry.kind, own) != (offer.kind, offer.value):
@@ -82,15 +52,12 @@ class Registry(Mapping[str, Any]):
 
     Another package adds a name with one line in its own pyproject.toml, under [project.entry-points."cseb.<kind>"].
 
-    Attributes:
-        kind: of the names, in words.
-        modules: our own names by their module: "name:attribute", or "name" alone for NAME, of parts for the class Name.
-        parts: whether these are parts.
+    modules: our own names by their module: "name:attribute", or "name" alone for NAME, of parts for the class Name.
     """
 
-    kind: str
+    kind: str  # of the names, in words
     modules: Mapping[str, str]
-    parts: bool = False
+    parts: bool = False  # whether these are parts
 
     @cached_property
     def builtin(self) -> dict[str, str]:
@@ -298,6 +265,8 @@ TASKS = Registry(
     },
 )
 
+MTEB_PREFIX = "mteb:"  # of the tasks of that library
+
 # Several tasks under one name, in the order of the papers' tables; rated pairs for choosing a checkpoint are in none.
 TASK_GROUPS: Mapping[str, tuple[str, ...]] = {
     "sts": ("sts12", "sts13", "sts14", "sts15", "sts16", "stsb", "sickr"),
@@ -314,61 +283,4 @@ TASK_GROUPS: Mapping[str, tuple[str, ...]] = {
         "mteb:AskUbuntuDupQuestions",
     ),
     "geometry": ("alignment", "uniformity", "anisotropy", "effective-rank"),
-}
-
-# Figures that are not points with higher ones better, by the first word of their protocol; averages leave them alone.
-SCALES: Mapping[str, str] = {
-    "alignment": "0 to 4, lower is better",
-    "uniformity": "-8 to 0, lower is better",
-    "anisotropy": "mean cosine, lower is better",
-    "effective-rank": "1 to width, higher is better",
-}
-
-
-def part_names() -> set[str]:
-    """Return every name that may stand behind a +."""
-    return {*PRESETS, *(name for registry in SLOTS.values() for name in registry)}
-
-
-def is_part(name: str) -> bool:
-    """Return whether a part has this name, without building the set: readers of records ask thousands of times."""
-    return name in PRESETS or any(name in registry for registry in SLOTS.values())
-
-
-def slot_of(name: str) -> str:
-    """Return the slot that a part of this name goes into.
-
-    Raises: UnknownName, and BadSpec for the name of a method.
-    """
-    for registries in ({slot: registry.builtin for slot, registry in SLOTS.items()}, SLOTS):  # our own names first
-        for slot, names in registries.items():
-            if name in names:
-                return slot
-    if name in METHODS:
-        message = f"{name!r} is a method and no part; write {name}+PART, or list both with a comma"
-        raise BadSpec("; ".join([message, *left_out()]))
-    raise UnknownName("part", name, part_names(), left_out())
-
-
-def scale_of(protocol: str) -> str:
-    """Return the range of figures of this protocol and which are better; "" for scores, where higher is better."""
-    return SCALES.get(protocol.partition("@")[0].partition("(")[0], "")
-
-
-# What `cseb show tasks` says of tasks that share their data with a task of mteb and not its protocol.
-MTEB_NAMESAKES: Mapping[str, str] = {
-    **{name: f"; mteb:{name.upper()} has the raw texts" for name in ("sts12", "sts13", "sts14", "sts15", "sts16")},
-    "stsb": "; mteb:STSBenchmark has the raw texts",
-    "sickr": "; mteb:SICK-R has the raw texts",
-    "banking77": "; mteb:Banking77Classification is another protocol",
-}
-
-MTEB_PREFIX = "mteb:"  # of the tasks of that library
-
-# Systems of the five papers' tables that do not run here, by their names in benchmarks/published/scores.csv.
-NOT_OFFERED: Mapping[str, str] = {
-    "osscse": "no code was found and its abstract leaves generators, loss and every number open",
-    "clsep": "printed is its supervised form, whose code was not read; without labels it is `clsep-unsup`",
-    "sroberta": "a finished encoder: `cseb eval FOLDER --pooler mean`",
-    "skip-thought": "learns from books read in order, for days",
 }

@@ -92,6 +92,11 @@ def size_title(size: int, fraction: float) -> str:
     return f"{size:,} ({float(f'{100 * fraction:.2g}'):g} %)"
 
 
+def points(value: float | None, none: str = "collapsed") -> str:
+    """Return a score with two digits; an encoder without a score has collapsed."""
+    return none if value is None else f"{value:.2f}"
+
+
 def quantity(count: float, noun: str) -> str:
     """Return `1 record`, `2,000 records`, `0.5 points`. noun: in the singular; its plural has an `s`."""
     number = f"{count:,}" if isinstance(count, int) else f"{count:g}"

@@ -11,10 +11,10 @@ import pytest
 
 from benchmarks.marked import with_table
 from cseb.commands.describe import listing
-from cseb.methods.grammar import parse_method
+from cseb.methods.grammar import NOT_OFFERED, parse_method
 from cseb.methods.part_facts import facts
 from cseb.papers.scores import published
-from cseb.registry import METHODS, NOT_OFFERED, SLOTS
+from cseb.registry import METHODS, SLOTS
 from tests.conftest import script_of
 
 ROOT = Path(__file__).parents[1]

@@ -10,7 +10,9 @@ import pytest
 
 from cseb import registry
 from cseb.errors import BadSpec, UnknownName
-from cseb.registry import SLOTS, Registry, left_out, offered, package_of, part_names, scale_of, slot_of
+from cseb.methods.part_names import part_names, slot_of
+from cseb.registry import SLOTS, Registry, left_out, offered, package_of
+from cseb.tasks.task import SCALES, scale_of
 
 Install = Callable[..., None]
 TERMS = {"json": "ours:dumps"}
@@ -104,6 +106,6 @@ def test_a_part_belongs_to_one_slot() -> None:
 
 
 def test_a_scale_is_that_of_a_protocol_whatever_its_version() -> None:
-    [first, *_] = registry.SCALES
-    assert scale_of(f"{first}(a=1)@2") == scale_of(f"{first}@9") == registry.SCALES[first]
+    [first, *_] = SCALES
+    assert scale_of(f"{first}(a=1)@2") == scale_of(f"{first}@9") == SCALES[first]
     assert scale_of("spearman@1") == ""

@@ -22,12 +22,8 @@ Row = tuple[str, str, str, str, str]  # cells of a line of the table, below HEAD
 class Recommendation:
     """The result of `cseb.recommend`; printed, it is the sentence and the table.
 
-    Attributes:
-        sentence: the conclusion.
-        chosen: the recommended encoder, as the table names it; "" without a conclusion.
-        rows: of the table, below HEAD.
-        notes: the lines below the table.
-        model: the folder of the model, None if none was written.
+    chosen: the recommended encoder, as the table names it; "" without a conclusion. rows: of the table, below HEAD.
+    notes: the lines below the table. model: the folder of the model, None if none was written.
     """
 
     sentence: str
@@ -62,9 +58,7 @@ class Difference:
     @property
     def sign(self) -> int:
         """1 if it is significantly above zero, -1 if below, else 0."""
-        if self.interval is None:
-            return 0
-        return int(self.interval.low > 0) - int(self.interval.high < 0)
+        return 0 if self.interval is None else int(self.interval.low > 0) - int(self.interval.high < 0)
 
     def __str__(self) -> str:
         """`1.2 lower (-2.4 to -0.1)`."""
@@ -76,11 +70,7 @@ class Difference:
 
 
 def best_base(selecting: Sequence[Sample]) -> str:
-    """Return the encoder without training to compare with: the first one unless another is better by the margin.
-
-    Args:
-        selecting: its poolings on the selecting examples, its own first.
-    """
+    """Return the pooling to compare with: the first, which is the encoder's own, unless one is better by the margin."""
     best = max(selecting, key=lambda sample: sample.mean)
     return best.method if best.mean > selecting[0].mean + MARGIN else selecting[0].method
 

@@ -14,14 +14,13 @@ from cseb.advice.conclusion import TF_IDF
 from cseb.analysis.paired import Sample
 from cseb.data.subset import order
 from cseb.errors import BadBenchmark, BadData, CsebError
-from cseb.registry import scale_of
 from cseb.statistics.items import Clusters
 from cseb.tasks.evaluate import load_task, score_each
 from cseb.tasks.labelled import Clustering
 from cseb.tasks.names import parse_tasks
 from cseb.tasks.pair_classification import PairClassification
 from cseb.tasks.pairs import Pairs, RatedPairs
-from cseb.tasks.task import Items, Loaded, Task, calls_encoder
+from cseb.tasks.task import Items, Loaded, Task, calls_encoder, scale_of
 from cseb.tasks.words import TfIdf
 from cseb.text import quantity
 
@@ -67,11 +66,7 @@ class Examples:
         return np.flatnonzero(selects), np.flatnonzero(~selects)
 
     def sample(self, method: str, items: Mapping[int, Items], part: Places) -> Sample:
-        """Return the scores of a method on a part. items: what it did on each example of the task, by seed.
-
-        Raises:
-            BadData: if a score is undefined.
-        """
+        """Return the scores of a method on a part. items: what it did on each example, by seed. Raises: BadData."""
         scores = {seed: self._score(each, part) for seed, each in items.items()}
         contributions = {seed: each for seed, (_, each) in scores.items()}
         return Sample(method, {seed: value for seed, (value, _) in scores.items()}, contributions)

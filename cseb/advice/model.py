@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import shutil
-import uuid
 from collections.abc import Sequence
 from pathlib import Path
 
 from cseb.advice.conclusion import Recommendation
+from cseb.data.files import whole_folder, written
+from cseb.data.finished_models import refuse_taken
 from cseb.errors import BadResults, BadSpec
 from cseb.methods.grammar import parse_method
-from cseb.registry import SLOTS
+from cseb.methods.spec import refuse_unsaved
 
 CARD = """
 ## Recommendation
@@ -28,14 +29,12 @@ def check(methods: Sequence[str], out: Path | None) -> None:
         method = parse_method(label).at(1.0)
         if not dict(method.recipe.options)["steps"]:
             raise BadSpec(f"{label} does not train; untrained poolings are always among the baselines")
-        if out and method.tuning and getattr(SLOTS["tuning"][method.tuning.name], "stays", False):
-            raise BadSpec(
-                f"{label} adds {method.tuning.name}, which sentence-transformers cannot load; leave `out` out"
-            )
-    if out and out.exists() and not (out.is_dir() and ((out / "cseb.json").is_file() or not any(out.iterdir()))):
-        raise BadResults(f"{out} exists and contains no model written by cseb; choose another folder")
-    if out and not out.parent.is_dir():
-        raise BadResults(f"{out} cannot be written: the folder {out.parent} does not exist; create it first")
+        if out:
+            refuse_unsaved(label, method)
+    if out:
+        refuse_taken(out)
+        if not out.parent.is_dir():
+            raise BadResults(f"{out} cannot be written: the folder {out.parent} does not exist; create it first")
 
 
 def pooler_of(folder: Path) -> str:
@@ -49,16 +48,8 @@ def pooler_of(folder: Path) -> str:
 
 def export(source: Path, out: Path, recommendation: Recommendation) -> None:
     """Copy a saved model to `out` with a card, and replace an older one there. Raises: BadResults."""
-    staged = out.with_name(f".{out.name}.{uuid.uuid4().hex}.tmp")
-    try:
-        shutil.copytree(source, staged)
+    with written(out), whole_folder(out, replaced=True) as staged:
+        shutil.copytree(source, staged, dirs_exist_ok=True)
         card = (staged / "README.md").read_text("utf-8").replace(str(source), str(out))
         text = str(recommendation).replace("\n\n", "\n\n```\n", 1) + "\n```"
         (staged / "README.md").write_text(card + CARD.format(recommendation=text), encoding="utf-8")
-        if out.is_dir():
-            shutil.rmtree(out)
-        staged.rename(out)
-    except OSError as error:
-        raise BadResults(f"{out} cannot be written: {error.strerror or error}; choose another folder") from error
-    finally:
-        shutil.rmtree(staged, ignore_errors=True)

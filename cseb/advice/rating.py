@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from cseb.data.files import write_whole
+from cseb.data.files import write_whole, written
 from cseb.data.subset import order
 from cseb.errors import BadData, BadResults
 from cseb.seeds import stream_seed
@@ -26,15 +26,9 @@ def sampled(sentences: Sequence[str]) -> list[str]:
 
 
 def pairs_to_rate(sentences: Sequence[str], count: int, embeds: Sequence[Embed]) -> list[tuple[str, str]]:
-    """Return pairs of sentences from similar to unrelated, in random order; no sentence is in two pairs.
+    """Return pairs of distinct sentences from similar to unrelated, in random order; no sentence is in two pairs.
 
-    Args:
-        sentences: distinct sentences in random order.
-        count: number of pairs.
-        embeds: encoders that propose pairs in turn, so that the choice favours none of them.
-
-    Raises:
-        BadData: if there are too few sentences.
+    The encoders propose pairs in turn, so that the choice favours none of them. Raises: BadData.
     """
     if len(sentences) < 2 * count:
         raise BadData(
@@ -54,15 +48,10 @@ def pairs_to_rate(sentences: Sequence[str], count: int, embeds: Sequence[Embed])
 
 
 def write_pairs(file: Path, pairs: Sequence[tuple[str, str]]) -> None:
-    """Write pairs as CSV, with an empty column `score` and the mark by which Excel knows UTF-8.
-
-    Raises: BadResults if the file exists or cannot be written.
-    """
+    """Write pairs as CSV, with an empty column `score` and the mark by which Excel knows UTF-8. Raises: BadResults."""
     if file.exists():
         raise BadResults(f"{file} exists and may contain ratings; rename it to write new pairs")
     text = io.StringIO()
     csv.writer(text).writerows([("sentence1", "sentence2", "score"), *((*pair, "") for pair in pairs)])
-    try:
+    with written(file):
         write_whole(file, [text.getvalue().encode("utf-8-sig")])
-    except OSError as error:
-        raise BadResults(f"{file} cannot be written: {error.strerror or error}; choose another folder") from error

@@ -57,7 +57,8 @@ def varied(study: Study, option: str = "") -> VariedOption:
     numbers = {method: number for method, values in raw.items() if (number := _number(values)) is not None}
     numbers = numbers if len(numbers) == len(raw) else {}
     shown = {
-        method: " / ".join(map(_shown, raw[method])) for method in sorted(raw, key=lambda key: numbers.get(key, 0.0))
+        method: plain(" / ".join(f"{value:g}" if isinstance(value, float) else str(value) for value in raw[method]))
+        for method in sorted(raw, key=lambda key: numbers.get(key, 0.0))
     }
     for method, value in shown.items():
         twin = next(other for other, same in shown.items() if same == value)
@@ -88,7 +89,3 @@ def options(parts: tuple[Stated, ...]) -> Options:
 def _number(values: tuple[object, ...]) -> float | None:
     value = values[0]
     return float(value) if len(values) == 1 and isinstance(value, int | float) and not isinstance(value, bool) else None
-
-
-def _shown(value: object) -> str:
-    return plain(f"{value:g}" if isinstance(value, float) else str(value))

@@ -120,16 +120,9 @@ def gather(
 ) -> Study:
     """Leave stale records out, refuse what cannot be compared, and sort the rest into cells.
 
-    Args:
-        records: Records of any jobs.
-        order: Methods as typed, in this order; the others follow by benchmark and name.
-        seeds: Planned seeds; by default all that occur.
-        encoders: Make rows of encoders, not of methods.
-        mixed: Allow differences in how and with what versions the records were made, and use the latest of several
-            records of one job.
-
-    Raises:
-        BadResults: if records differ in what a table must not mix, or if none is left.
+    order: methods as typed; the others follow by benchmark and name. seeds: planned seeds; by default all that occur.
+    encoders: make rows of encoders, not of methods. mixed: allow differences in how and with what versions the records
+    were made, and use the latest of several records of one job. Raises: BadResults.
     """
     records = list(records)
     ages = _ages(records)

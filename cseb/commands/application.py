@@ -107,10 +107,7 @@ app.add_typer(data.app, name="data")
 
 
 def main() -> None:
-    """Run the command that was typed. An error that a user can fix is one line and exit code 2.
-
-    A full disk is one line and exit code 1.
-    """
+    """Run the command that was typed. What a user can fix is one line and exit code 2, a full disk one line and 1."""
     open_streams()
     usage_error: Any = typer.BadParameter.__bases__[0]  # click's, or that of typer's own copy of click
     try:

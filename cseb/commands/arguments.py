@@ -48,15 +48,9 @@ def query(methods: Any, sizes: Any, tasks: Any, checkpoint: str, **others: Any) 
 
 
 def with_detail(value: str, needed: dict[str, str], name: str) -> tuple[str, str]:
-    """Split `sensitivity:infonce.temperature` into a kind and its detail.
+    """Split a kind such as `sensitivity:PART.OPTION` from its detail. needed: what each kind takes.
 
-    Args:
-        value: a kind, with a detail behind a colon.
-        needed: the kinds that take a detail, and what it is.
-        name: of the parameter.
-
-    Raises:
-        BadBenchmark: if a kind that takes no detail has one.
+    Raises: BadBenchmark.
     """
     kind, _, detail = value.partition(":")
     if detail and kind not in needed:

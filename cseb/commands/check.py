@@ -39,7 +39,6 @@ class Stopped(CsebError):
 def check(
     benchmark: Annotated[str | Path, BENCHMARK],
     *,
-    results: Annotated[str | Path, option("Folder of records to compare instead of training.")] = "",
     data_dir: Annotated[str | Path, DATA_DIR] = "",
     workers: Annotated[str | int, WORKERS] = "auto",
 ) -> list[CheckResult]:
@@ -57,7 +56,7 @@ def check(
     Raises:
         CsebError: if the benchmark cannot be run, or nothing is expected.
     """
-    return compared(benchmark, results, data_dir, workers=workers)
+    return compared(benchmark, data_dir, workers=workers)
 
 
 def print_checks(
@@ -82,40 +81,29 @@ def print_checks(
     raise typer.Exit(1 if any(result.ok is False for result in results) else 0)
 
 
-def compared(
-    benchmark: str | Path, results: str | Path = "", data_dir: str | Path = "", **options: Any
-) -> list[CheckResult]:
+def compared(benchmark: str | Path, data_dir: str | Path = "", **options: Any) -> list[CheckResult]:
     """Return the results of `check`; the options are those of `trained`."""
     from cseb.data.places import absent
     from cseb.regression.check_results import CheckResult
     from cseb.regression.expected import against_expected, expected_records
 
     cells, name = cells_of(benchmark, data_dir), str(benchmark)
-    if not results and (missing := absent(_data(cells), cells.data_dir)):
+    if missing := absent(_data(cells), cells.data_dir):
         return [CheckResult(question="code", cell="all", ok=None, text=f"skipped: no data: {missing}")]
     expected = expected_store(benchmark, cells)
     expected_records(expected, name)  # raises before anything is trained
-    with trained(cells, results, **options) as store:
-        return against_expected(cells.tolerance, store, records_of(store, cells, results), expected, name)
+    with trained(cells, **options) as store:
+        return against_expected(cells.tolerance, store, reported(store), expected, name)
 
 
-def updated(
-    benchmark: str | Path, results: str | Path = "", data_dir: str | Path = "", **options: Any
-) -> tuple[Path, int, int]:
-    """Make new records the expected ones.
-
-    Returns:
-        The folder, and how many records were written and removed.
-
-    Raises:
-        CsebError: if a job failed or the folder cannot be written.
-    """
+def updated(benchmark: str | Path, data_dir: str | Path = "", **options: Any) -> tuple[Path, int, int]:
+    """Make new records the expected ones; return their folder, how many were written and removed. Raises: CsebError."""
     from cseb.regression.expected import update
 
     cells = cells_of(benchmark, data_dir)
     expected = expected_store(benchmark, cells)
-    with trained(cells, results, **options) as store:
-        return expected.folder, *update(store, records_of(store, cells, results), expected)
+    with trained(cells, **options) as store:
+        return expected.folder, *update(store, reported(store), expected)
 
 
 def cells_of(benchmark: str | Path, data_dir: str | Path = "") -> Benchmark:
@@ -134,27 +122,11 @@ def expected_store(benchmark: str | Path, cells: Benchmark) -> Store:
 
 
 @contextmanager
-def trained(
-    cells: Benchmark, results: str | Path = "", watching: Watching | None = None, **options: Any
-) -> Iterator[Store]:
-    """Run a benchmark in a temporary folder.
-
-    Args:
-        cells: the benchmark.
-        results: a folder of records to take instead of training.
-        watching: see `PlannedGrid.run`.
-        options: further options of `run`.
-
-    Raises:
-        Stopped: if it is interrupted.
-    """
+def trained(cells: Benchmark, watching: Watching | None = None, **options: Any) -> Iterator[Store]:
+    """Run a benchmark in a temporary folder. options: further ones of `run`. Raises: Stopped if it is interrupted."""
     from cseb.commands.planned_grid import run_stages
     from cseb.commands.run import plan_grid
-    from cseb.records.store import Store
 
-    if results:
-        yield Store(Path(results))
-        return
     with TemporaryDirectory(prefix="cseb-check-") as folder:
         planned, summary = run_stages(plan_grid(cells, folder, device="cpu", **options), watching)
         if summary.stopped or summary.refused:
@@ -162,21 +134,9 @@ def trained(
         yield planned.grid.store
 
 
-def records_of(store: Store, cells: Benchmark, results: str | Path) -> list[Record]:
-    """Return the records of a new run; of a folder, those of the cells to check. Raises: BadResults."""
-    from cseb.methods.grammar import labels
-
-    records = [record for record in store.load()[0] if record.purpose == "reported"]
-    if not results or cells.check == type(cells.check)():
-        return records
-    return [
-        record
-        for record in records
-        if record.method in labels(cells.methods)
-        and (record.subset.size in cells.sizes or record.subset.fraction in cells.fractions)
-        and record.seed < cells.seeds
-        and record.encoder.name == cells.encoder
-    ]
+def reported(store: Store) -> list[Record]:
+    """Return the records of a run, without trials of tuning."""
+    return [record for record in store.load()[0] if record.purpose == "reported"]
 
 
 def _data(cells: Benchmark) -> list[str]:

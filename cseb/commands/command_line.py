@@ -75,11 +75,8 @@ def add(
 ) -> None:
     """Add a command to the command line.
 
-    Args:
-        app: the commands so far.
-        function: what Python users call; its parameters are the options.
-        screen: prints the result. It is given the `Call` and its own parameters, such as `quiet`.
-        name: of the command, where it is not that of the function.
+    function: what Python users call; its parameters are the options. screen: prints the result; it is given the `Call`
+    and its own parameters, such as `quiet`. name: of the command, where it is not that of the function.
     """
     settings, shown = definitions(function), definitions(screen, skip=1)
     every = {**settings, **shown}

@@ -8,24 +8,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
+from cseb import parameters
 from cseb.commands.arguments import methods_of, names
 from cseb.commands.command_line import Call, Out
 from cseb.commands.results import Results, results_of
 from cseb.commands.screen import write
 from cseb.errors import BadResults, between, one_of
-from cseb.parameters import (
-    CHECKPOINT_HELP,
-    DATA_DIR,
-    FORMAT,
-    MIXED,
-    RESULTS,
-    SHOW_METHODS,
-    SHOW_SIZES,
-    SHOW_TASKS,
-    command,
-    option,
-    sizes_and_fractions,
-)
+from cseb.parameters import command, option, sizes_and_fractions
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -84,7 +73,7 @@ class Comparison:
 
 @command
 def compare(
-    results: Annotated[Results | str | Path, RESULTS] = "results",
+    results: Annotated[Results | str | Path, parameters.RESULTS] = "results",
     *,
     baseline: Annotated[
         str,
@@ -93,17 +82,16 @@ def compare(
             "simcse where there is one."
         ),
     ] = "",
-    methods: Annotated[str | Sequence[str], SHOW_METHODS] = (),
-    sizes: Annotated[str | float | Sequence[float], SHOW_SIZES] = (),
-    tasks: Annotated[str | Sequence[str], SHOW_TASKS] = (),
-    checkpoint: Annotated[str, option(CHECKPOINT_HELP, choices=("best", "last"))] = "",
+    methods: Annotated[str | Sequence[str], parameters.SHOW_METHODS] = (),
+    sizes: Annotated[str | float | Sequence[float], parameters.SHOW_SIZES] = (),
+    tasks: Annotated[str | Sequence[str], parameters.SHOW_TASKS] = (),
+    checkpoint: Annotated[str, option(parameters.CHECKPOINT_HELP, choices=("best", "last"))] = "",
     margin: Annotated[float, option("Score below which a difference does not matter.")] = 0.5,
     unpaired: Annotated[
         bool, option("Compare all seeds of both methods (Welch's t-test) in place of shared seeds, paired.")
     ] = False,
     detail: Annotated[bool, option("Show all intervals, wins, seeds needed and how they were computed.")] = False,
-    data_dir: Annotated[str | Path, DATA_DIR] = "",
-    mixed: Annotated[bool, MIXED] = False,
+    mixed: Annotated[bool, parameters.MIXED] = False,
 ) -> Comparison:
     """Compare methods by paired differences, with intervals for new seeds and new test examples.
 
@@ -151,12 +139,14 @@ def compare(
             margin=margin,
             paired=not unpaired,
         )
-        first, *others = sheets(study, query, load_item_scores(store, group, str(data_dir)))
+        first, *others = sheets(study, query, load_item_scores(store, group))
         shown += [replace(first, notes=(*first.notes, *mixed_note(study))), *others]
     return Comparison(tuple(shown), detail)
 
 
-def print_comparison(call: Call[Comparison], *, format: Annotated[str, FORMAT] = "terminal", out: Out = None) -> None:
+def print_comparison(
+    call: Call[Comparison], *, format: Annotated[str, parameters.FORMAT] = "terminal", out: Out = None
+) -> None:
     """Print the comparison, or write it into a file."""
     from cseb.reports.formats import FORMATS
 

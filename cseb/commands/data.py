@@ -195,20 +195,16 @@ def overlap(
         ('clinc150', False)
     """
     from cseb.commands.arguments import joined
-    from cseb.commands.encoders import strings
-    from cseb.data.corpus import pack
+    from cseb.commands.encoders import corpus_of
     from cseb.data.overlap import TaskTexts
-    from cseb.data.read_corpus import read_corpus
     from cseb.tasks.evaluate import load_task
     from cseb.tasks.names import parse_tasks
 
     texts = TaskTexts.of(
         {task.name: load_task(task, _folder(data_dir)).sentences() for task in parse_tasks(joined(tasks))}
     )
-    if isinstance(corpus, str | Path):
-        name, sentences = str(corpus), read_corpus(str(corpus), column, str(data_dir))
-    else:
-        name, sentences = "the sentences given", pack("sentences", strings(corpus))
+    name = str(corpus) if isinstance(corpus, str | Path) else "the sentences given"
+    sentences = corpus_of(corpus, column, data_dir)
     return OverlapReport(name, len(sentences), tuple(texts.overlap(sentences, examples)))
 
 

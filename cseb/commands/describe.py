@@ -6,15 +6,24 @@ from collections.abc import Callable, Mapping, Sequence
 
 from cseb.data import shipped
 from cseb.errors import CsebError, UnknownName
-from cseb.methods.grammar import parse_method
+from cseb.methods.grammar import NOT_OFFERED, parse_method
 from cseb.methods.part_facts import facts
+from cseb.methods.part_names import is_part, slot_of
 from cseb.methods.spec import SEVERAL, Method, Part, method_named, preset
 from cseb.papers.scores import own_rows
-from cseb.registry import METHODS, MTEB_NAMESAKES, NOT_OFFERED, PRESETS, SLOTS, TASK_GROUPS, TASKS, is_part, slot_of
+from cseb.registry import METHODS, PRESETS, SLOTS, TASK_GROUPS, TASKS
 from cseb.reports.text_table import aligned
 from cseb.text import percent
 
 Row = tuple[str, str]
+
+# What `cseb show tasks` says of tasks that share their data with a task of mteb and not its protocol.
+MTEB_NAMESAKES: Mapping[str, str] = {
+    **{name: f"; mteb:{name.upper()} has the raw texts" for name in ("sts12", "sts13", "sts14", "sts15", "sts16")},
+    "stsb": "; mteb:STSBenchmark has the raw texts",
+    "sickr": "; mteb:SICK-R has the raw texts",
+    "banking77": "; mteb:Banking77Classification is another protocol",
+}
 
 
 def listing(kind: str) -> list[Row]:
@@ -25,10 +34,7 @@ def listing(kind: str) -> list[Row]:
 
 
 def show(text: str) -> str:
-    """Describe a method, such as simcse+ami: source, parts, deviations from the paper, published numbers.
-
-    Raises: BadSpec, UnknownName.
-    """
+    """Describe a method: source, parts, deviations from the paper, published numbers. Raises: BadSpec, UnknownName."""
     name = text.strip()
     if name not in METHODS and is_part(name):
         return show_part(name)
@@ -48,10 +54,7 @@ def show(text: str) -> str:
 
 
 def show_part(name: str) -> str:
-    """Describe a part or preset, such as moco: its options, what it reads, where its code is.
-
-    Raises: BadSpec, UnknownName.
-    """
+    """Describe a part or preset: its options, what it reads, where its code is. Raises: BadSpec, UnknownName."""
     part = preset(name)
     fact, values = facts(part.name), dict(part.options)
     alias = f", options of {part.name}" if name != part.name else ""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from cseb.analysis.comparable import tag
 from cseb.records.method_text import part_differences
 from cseb.records.record import Record
-from cseb.text import percent, plain
+from cseb.text import percent, plain, points
 
 FIELDS: dict[str, Callable[[Record], str]] = {
     "method": lambda record: record.method,
@@ -38,7 +38,9 @@ Row = tuple[str, str, str]
 def field_differences(a: Record, b: Record) -> list[Row]:
     """Return (field, in A, in B) for what differs, methods part by part."""
     rows = [(name, plain(read(a)), plain(read(b))) for name, read in FIELDS.items()]
-    return [row for row in [*rows[:1], *_part_differences(a, b), *rows[1:]] if row[1] != row[2]]
+    parts = [] if a.resolved == b.resolved else part_differences(a.parts, b.parts)
+    rows[1:1] = [(f"part {part.name}", part.a, part.b) for part in parts]
+    return [row for row in rows if row[1] != row[2]]
 
 
 def score_differences(a: Record, b: Record) -> list[tuple[str, str, str, str]]:
@@ -48,15 +50,5 @@ def score_differences(a: Record, b: Record) -> list[tuple[str, str, str, str]]:
     for place in dict.fromkeys([*scores[0], *scores[1]]):
         first, second = (side.get(place) for side in scores)
         gap = "--" if first is None or second is None else f"{second - first:+.2f}"
-        rows.append((plain(" ".join(place)), _points(first), _points(second), gap))
+        rows.append((plain(" ".join(place)), points(first, "--"), points(second, "--"), gap))
     return rows
-
-
-def _points(value: float | None) -> str:
-    return "--" if value is None else f"{value:.2f}"
-
-
-def _part_differences(a: Record, b: Record) -> Iterator[Row]:
-    if a.resolved == b.resolved:
-        return
-    yield from ((f"part {part.name}", part.a, part.b) for part in part_differences(a.parts, b.parts))

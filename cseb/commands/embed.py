@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cseb.commands.command_line import Call
 from cseb.commands.evaluate import ENCODER_HELP, POOLER, Encodes, embedder_of
 from cseb.commands.screen import say
-from cseb.errors import BadData, BadResults, BadSpec
+from cseb.errors import BadData, BadSpec
 from cseb.parameters import COLUMN, DEVICE, THREADS, TRUST_REMOTE_CODE, argument, command, option
 from cseb.progress import reading, remark, tell
 from cseb.text import quantity
@@ -51,7 +51,7 @@ class Embeddings:
         """Write a file of one of SUFFIXES, complete or not at all. Raises: BadResults."""
         import numpy as np
 
-        from cseb.data.files import write_whole
+        from cseb.data.files import write_whole, written
 
         tell(f"writing {file}")
         content = io.BytesIO()
@@ -65,11 +65,8 @@ class Embeddings:
 
             rows = pa.FixedSizeListArray.from_arrays(pa.array(self.vectors.ravel()), self.vectors.shape[1])
             pa.parquet.write_table(pa.table({"sentence": self.sentences, "vector": rows}), content)
-        try:
+        with written(file, "free some space and repeat"):
             write_whole(file, [content.getvalue()])
-        except OSError as error:
-            reason = error.strerror or error
-            raise BadResults(f"{file} cannot be written: {reason}; free some space and repeat") from error
 
 
 @command
@@ -160,16 +157,11 @@ def print_embeddings(call: Call[Embeddings]) -> None:
 
 def _sentences(sentences: str | Path | Sequence[str], column: str) -> list[str]:
     """Return the sentences of a list, a corpus or standard input, and remark on blank lines. Raises: BadData."""
-    from cseb.commands.encoders import strings
+    from cseb.commands.encoders import corpus_of
     from cseb.data.corpus import pack
-    from cseb.data.read_corpus import read_corpus
 
-    if not isinstance(sentences, str | Path):
-        corpus = pack("sentences", strings(sentences))
-    elif str(sentences) == STDIN:
-        corpus = pack("standard input", sys.stdin)
-    else:
-        corpus = read_corpus(str(sentences), column)
+    standard = isinstance(sentences, str | Path) and str(sentences) == STDIN
+    corpus = pack("standard input", sys.stdin) if standard else corpus_of(sentences, column)
     if corpus.blank:
         remark(f"{corpus.name}: {quantity(corpus.blank, 'blank line')} left out")
     return corpus.take(range(len(corpus)))

@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cseb.errors import BadData, BadResults
+from cseb.errors import BadData
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from cseb.data.corpus import Corpus
     from cseb.encoder.encoder import Encoder
     from cseb.experiment.job import Job
 
@@ -75,18 +76,23 @@ class TrainedEncoder:
             BadResults: if it cannot be written, contains something else, or the method adds weights that no checkpoint
                 of this family has (`prefix`).
         """
+        from cseb.data.finished_models import refuse_taken
         from cseb.experiment.export import export
 
         path = Path(folder)
-        try:
-            ours = (path / "cseb.json").is_file() or (path.is_dir() and not any(path.iterdir()))
-            taken = path.exists() and not ours
-        except OSError as error:
-            raise BadResults(f"{path} cannot be written: {error.strerror}; name another folder") from error
-        if taken:
-            raise BadResults(f"{path} exists and contains no encoder saved by cseb; name another folder")
+        refuse_taken(path)
         export(self._encoder, self._job, path, advice="fix that, or name another folder")
         return path
+
+
+def corpus_of(sentences: str | Path | Sequence[str], column: str = "", data_dir: str | Path = "") -> Corpus:
+    """Return a list of strings as a corpus, or the corpus of a name. Raises: BadData."""
+    from cseb.data.corpus import pack
+    from cseb.data.read_corpus import read_corpus
+
+    if isinstance(sentences, str | Path):
+        return read_corpus(str(sentences), column, str(data_dir))
+    return pack("sentences", strings(sentences))
 
 
 def strings(sentences: Sequence[str]) -> list[str]:

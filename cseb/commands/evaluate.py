@@ -2,38 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from statistics import fmean
 from typing import TYPE_CHECKING, Annotated, Any, Protocol, runtime_checkable
 
 import typer
 
+from cseb import parameters
 from cseb.commands.arguments import joined
 from cseb.commands.command_line import Call, as_typed
 from cseb.commands.screen import say
 from cseb.errors import BadSpec
-from cseb.parameters import (
-    DATA_DIR,
-    DEVICE,
-    TASKS,
-    THREADS,
-    TRUST_REMOTE_CODE,
-    argument,
-    command,
-    definitions,
-    option,
-)
+from cseb.experiment.scores import Scores
+from cseb.parameters import argument, command, definitions, option
 from cseb.progress import reading, tell
 
 if TYPE_CHECKING:
     import numpy.typing as npt
-    import pandas as pd
 
     from cseb.embedders.interface import Embedder, EncoderOptions
-    from cseb.records.record import Record, Score
 
 
 ENCODER_HELP = (
@@ -51,111 +39,27 @@ class Encodes(Protocol):
         """Return the vectors of N sentences."""
 
 
-@dataclass(frozen=True, eq=False)
-class Scores(Mapping[str, float | None]):
-    """Scores by task, in the order of the request; None for a task without a score.
-
-    Attributes:
-        tasks: names of the tasks.
-        record: the record of the evaluation.
-        failed: why a task has no score.
-        stored: the folder of the record, if it was written.
-        reused: whether the record existed before.
-        cache: a description of the cache, if there is one.
-    """
-
-    tasks: tuple[str, ...]
-    record: Record
-    failed: Mapping[str, str] = field(default_factory=dict)
-    stored: Path | None = None
-    reused: bool = False
-    cache: str = ""
-
-    def __getitem__(self, task: str) -> float | None:
-        if task not in self.tasks:
-            raise KeyError(task)
-        score = self._scores.get(task)
-        return None if score is None else score.value
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.tasks)
-
-    def __len__(self) -> int:
-        return len(self.tasks)
-
-    @property
-    def measured(self) -> dict[str, str]:
-        """Return the protocol of each task, such as simcse-sts@1."""
-        return {task: score.protocol for task, score in self._scores.items()}
-
-    @property
-    def average(self) -> float | None:
-        """Return the mean of the scores, each rounded to two digits as in the papers.
-
-        None if one is missing, or if tasks are measured in different ways.
-        """
-        values = [round(value, 2) for value in self.values() if value is not None]
-        alike = len(set(self.measured.values())) == 1
-        return fmean(values) if alike and len(values) == len(self.tasks) else None
-
-    def frame(self) -> pd.DataFrame:
-        """Return one row for each task: task, score (NaN without one), protocol, items, failed."""
-        import pandas as pd
-
-        rows = [
-            {
-                "task": task,
-                "score": self[task],
-                "protocol": self.measured.get(task, ""),
-                "items": self._scores[task].items if task in self._scores else 0,
-                "failed": self.failed.get(task, ""),
-            }
-            for task in self.tasks
-        ]
-        return pd.DataFrame(rows).astype({"score": float})
-
-    def __str__(self) -> str:
-        """Return one column for each task, and their average or the reason why there is none."""
-        from cseb.reports.text_table import aligned
-
-        shown = ["failed" if value is None else f"{value:.2f}" for value in self.values()]
-        if self.average is not None:
-            return "\n".join(aligned([[*self.tasks, "Avg."], [*shown, f"{self.average:.2f}"]]))
-        missing = ", ".join(task for task, value in self.items() if value is None)
-        protocols = ", ".join(sorted(set(self.measured.values())))
-        reason = f"no score on {missing}" if missing else f"the tasks have different protocols ({protocols})"
-        return "\n".join([*aligned([[*self.tasks], shown]), f"No average: {reason}."])
-
-    def __repr__(self) -> str:
-        return f"Scores({dict(self)!r})"
-
-    @property
-    def _scores(self) -> dict[str, Score]:
-        return {score.task.partition("@")[0]: score for score in self.record.scores}
-
-
 @command
 def evaluate(
     encoder: Annotated[
         str | Path | Encodes | Callable[[list[str]], Any],
         argument(ENCODER_HELP),
     ],
-    tasks: Annotated[str | Sequence[str], TASKS] = "sts",
-    data_dir: Annotated[str | Path, DATA_DIR] = "",
+    tasks: Annotated[str | Sequence[str], parameters.TASKS] = "sts",
+    data_dir: Annotated[str | Path, parameters.DATA_DIR] = "",
     *,
     pooler: Annotated[str, POOLER] = "",
     dtype: Annotated[
         str, option("Number format; bf16 and fp16 are faster on GPUs and less exact.", choices=("fp32", "bf16", "fp16"))
     ] = "fp32",
-    device: Annotated[str, DEVICE] = "auto",
-    threads: Annotated[int, THREADS] = 1,
+    device: Annotated[str, parameters.DEVICE] = "auto",
+    threads: Annotated[int, parameters.THREADS] = 1,
     results: Annotated[
         str | Path | None,
         option("Folder to store the record in: results on the command line; nothing is stored in Python by default."),
     ] = None,
     cache: Annotated[str | Path | None, option("Folder that keeps sentence vectors for other tasks.")] = None,
-    fresh: Annotated[bool, option("Score again what has a record.")] = False,
-    trust_remote_code: Annotated[bool, TRUST_REMOTE_CODE] = False,
+    trust_remote_code: Annotated[bool, parameters.TRUST_REMOTE_CODE] = False,
 ) -> Scores:
     """Score an encoder without training it.
 
@@ -192,22 +96,9 @@ def evaluate(
     store = Store(Path(results)) if results else None
     if store is not None:
         store.prepare()
-    with arithmetic(threads, "auto", how.device) as library:
-        evaluation = score(
-            embedder_of(encoder, how),
-            how,
-            joined(tasks),
-            str(data_dir),
-            store,
-            threads=threads,
-            linear=library,
-            cache=Path(cache) if cache else None,
-            fresh=fresh,
-        )
-    stored = store.folder if store is not None else None
-    return Scores(
-        evaluation.tasks, evaluation.record, dict(evaluation.failed), stored, evaluation.reused, evaluation.cache
-    )
+    with arithmetic(threads, "auto", how.device):
+        vectors = Path(cache) if cache else None
+        return score(embedder_of(encoder, how), how, joined(tasks), str(data_dir), store, threads, vectors)
 
 
 def print_scores(call: Call[Scores]) -> None:
@@ -221,7 +112,7 @@ def print_scores(call: Call[Scores]) -> None:
     with reading(partial(say, err=True)):
         scores = call()
     record = scores.record
-    kept = "was there already, --fresh scores again" if scores.reused else f"in {scores.stored}"
+    kept = "was there already" if scores.reused else f"in {scores.stored}"
     protocols = ", ".join(sorted({score.protocol for score in record.scores}))
     encoder = f"{record.encoder.name} ({record.encoder.sha256[:8]}), {record.method}"
     say(f"{encoder}, {protocols}; record {record.key} {kept}")

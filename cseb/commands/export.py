@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 from cseb.commands import export_scores
 from cseb.commands.command_line import Call
 from cseb.commands.screen import say
-from cseb.errors import BadBenchmark, BadResults, first_line
-from cseb.parameters import DATA_DIR, argument, command, option
+from cseb.errors import BadBenchmark, BadResults
+from cseb.parameters import argument, command, option
 from cseb.progress import tell
 from cseb.text import plain
 
@@ -61,7 +61,6 @@ def export(
     push: Annotated[str, option("Repository of the Hugging Face hub to push to.", metavar="OWNER/NAME")] = "",
     name: Annotated[str, option("Name of the model in mteb's files. By default cseb/KEY.", metavar="OWNER/NAME")] = "",
     private: Annotated[bool, option("Make a new repository visible to its owner only.")] = False,
-    data_dir: Annotated[str | Path, DATA_DIR] = "",
 ) -> Exported:
     """Copy a saved model with its card into a folder, or push it to the Hugging Face hub.
 
@@ -80,6 +79,7 @@ def export(
         BadData: if data of a task are missing, or the encoder cannot be written as ONNX.
     """
     from cseb.data import hub
+    from cseb.data.files import written
     from cseb.records.store import find
 
     if format in export_scores.FORMATS:
@@ -97,31 +97,28 @@ def export(
         raise BadResults(f"{to} exists already; name a new folder, or remove it")
     store, run = find(str(record), Path(results))
     if not to and not push:
-        return Exported(card_of(store, run, data_dir=str(data_dir)))
+        return Exported(card_of(store, run))
     model = store.folder / "models" / run.key
     if not model.is_dir():
         raise BadResults(f"no model of the run {run.key} in {model}; `cseb run --save-models` saves them")
-    try:
-        with tempfile.TemporaryDirectory(prefix=".cseb-", dir=Path(to).parent if to else None) as place:
-            staged = Path(place, "model")
-            shutil.copytree(model, staged)
-            drifts, further = _onnx(staged, format, run, store.folder, str(data_dir))
-            name = push or str(to)
-            card = card_of(store, run, data_dir=str(data_dir), name=name, further=further)
-            (staged / "README.md").write_text(card, encoding="utf-8")
-            if to:
-                staged = staged.rename(to)
-            if not push:
-                return Exported(card, str(to), "", drifts)
-            tell(f"pushing {push}")
-            message = f"{run.method}, {run.subset.size:,} sentences, seed {run.seed}: run {run.key} of cseb"
-            address = hub.push(staged, push, private=private, message=message)
-            return Exported(card, str(to), address, drifts)
-    except OSError as error:
-        raise BadResults(
-            f"{to or error.filename} cannot be written: {error.strerror or first_line(error)}; make the folder "
-            "above it, or name another"
-        ) from error
+    with (
+        written(to or "a copy of the model", "make the folder above it, or name another"),
+        tempfile.TemporaryDirectory(prefix=".cseb-", dir=Path(to).parent if to else None) as place,
+    ):
+        staged = Path(place, "model")
+        shutil.copytree(model, staged)
+        drifts, further = _onnx(staged, format, run, store.folder)
+        name = push or str(to)
+        card = card_of(store, run, name=name, further=further)
+        (staged / "README.md").write_text(card, encoding="utf-8")
+        if to:
+            staged = staged.rename(to)
+        if not push:
+            return Exported(card, str(to), "", drifts)
+        tell(f"pushing {push}")
+        message = f"{run.method}, {run.subset.size:,} sentences, seed {run.seed}: run {run.key} of cseb"
+        address = hub.push(staged, push, private=private, message=message)
+        return Exported(card, str(to), address, drifts)
 
 
 def print_exported(call: Call[Exported]) -> None:
@@ -131,13 +128,9 @@ def print_exported(call: Call[Exported]) -> None:
         say(exported.card, nl=False)
         return
     if exported.drifts:
-        from cseb.experiment.onnx_export import change
         from cseb.reports.text_table import aligned
 
-        rows = [
-            (plain(drift.task), *(_score(value) for value in (drift.trained, drift.onnx)), change(drift))
-            for drift in exported.drifts
-        ]
+        rows = [(plain(drift.task), *drift.cells()) for drift in exported.drifts]
         for line in aligned([("task", "trained", "onnx", "drift"), *rows]):
             say(line)
     for line in exported.left_out:
@@ -146,20 +139,8 @@ def print_exported(call: Call[Exported]) -> None:
         say(f"written to {plain(place)}")
 
 
-def _score(value: float | None) -> str:
-    return "collapsed" if value is None else f"{value:.2f}"
-
-
-def card_of(store: Store, record: Record, *, data_dir: str, name: str = "", further: Sequence[str] = ()) -> str:
-    """Return the model card of a record.
-
-    Args:
-        store: the folder of the record; other seeds of the run there give a mean with an interval.
-        record: the run.
-        data_dir: folder of task files, for intervals over examples.
-        name: folder or hub name that users load.
-        further: paragraphs of Markdown after the scores.
-    """
+def card_of(store: Store, record: Record, *, name: str = "", further: Sequence[str] = ()) -> str:
+    """Return the model card of a record. name: that users load. further: paragraphs after the scores."""
     from cseb.data.shipped import ENCODERS
     from cseb.data.weights import locate
     from cseb.embedders.interface import library_loads
@@ -173,7 +154,7 @@ def card_of(store: Store, record: Record, *, data_dir: str, name: str = "", furt
     model = store.folder / "models" / record.key
     return model_card(
         record,
-        load_item_scores(store, [record], data_dir),
+        load_item_scores(store, [record]),
         name=name or str(model),
         licence=licence_of(locate(began)) if here else "",
         loads=library_loads(model) if model.is_dir() else None,
@@ -182,19 +163,15 @@ def card_of(store: Store, record: Record, *, data_dir: str, name: str = "", furt
     )
 
 
-def _onnx(
-    folder: Path, format: str, record: Record, results: Path, data_dir: str
-) -> tuple[tuple[Drift, ...], list[str]]:
+def _onnx(folder: Path, format: str, record: Record, results: Path) -> tuple[tuple[Drift, ...], list[str]]:
     """Write the ONNX file; return the changes of scores, and a section for the card."""
     if format == "transformers":
         return (), []
     from cseb.embedders import onnx_graph
-    from cseb.experiment.load_item_scores import stored_benchmark
+    from cseb.experiment.load_item_scores import data_folder
     from cseb.experiment.onnx_export import export_onnx, section
 
     onnx_graph.check()
     tell("writing the ONNX file")
-    if not data_dir and (ran := stored_benchmark(results, record.benchmark)) is not None:
-        data_dir = ran.data_dir
-    drifts = export_onnx(folder, format, record, data_dir)
+    drifts = export_onnx(folder, format, record, data_folder(results, record.benchmark))
     return drifts, section(format, drifts)

@@ -21,14 +21,9 @@ ALL = "all"
 
 
 def export_scores(key: str, results: Path, format: str, to: str, name: str, push: str) -> tuple[str, tuple[str, ...]]:
-    """Write the scores of one record, or of all, in a format of `FORMATS`.
+    """Write the scores of one record, or of all, in a format of `FORMATS`. Return where, and what is left out and why.
 
-    Returns:
-        Where they are, and what is left out with the reasons.
-
-    Raises:
-        BadBenchmark: if options contradict each other.
-        BadResults: if no score can be written.
+    Raises: BadBenchmark, BadResults.
     """
     from cseb.records.store import Store, find
 
@@ -91,12 +86,11 @@ def _tracking(tracker: str, to: str, results: Path) -> tuple[Callable[[Record], 
 
 
 def _writing(format: str, to: Path, name: str) -> Callable[[Record], tuple[str, ...]]:
+    from cseb.data.files import written
     from cseb.exchange import result_files
 
     def write(record: Record) -> tuple[str, ...]:
-        try:
+        with written(to):
             return result_files.FORMATS[format](record, to, name)
-        except OSError as error:
-            raise BadResults(f"{to} cannot be written: {error.strerror}; name another folder") from error
 
     return write

@@ -23,11 +23,8 @@ GPU_FILES = ("/dev/nvidiactl", "/dev/kfd", "/dev/dxg")  # drivers: NVIDIA, AMD, 
 def launcher_of(name: str, workers: int | None, details: str, per_gpu: int = 1) -> Launcher:
     """Return the launcher of this name. Raises: BadBenchmark, BadSpec, UnknownName.
 
-    Args:
-        name: local, ray, slurm or another package's.
-        workers: jobs at a time, None if it decides.
-        details: the address of a Ray cluster, or options of sbatch.
-        per_gpu: jobs that share a GPU.
+    workers: jobs at a time, None if it decides. details: the address of a Ray cluster, or options of sbatch. per_gpu:
+    jobs that share a GPU.
     """
     from cseb.registry import LAUNCHERS
 
@@ -57,10 +54,7 @@ def elsewhere(name: str, details: str) -> bool:
 
 
 def sbatch_options(text: str) -> Mapping[str, str]:
-    """`partition=a,b,time=60` as names and values: a comma ends a value only where another name follows.
-
-    Raises: BadBenchmark.
-    """
+    """`partition=a,b,time=60` as names and values; a comma ends a value before another name. Raises: BadBenchmark."""
     options: dict[str, str] = {}
     for part in re.split(r",(?=[a-z_-]+=)", text) if text else []:
         match = re.fullmatch(r"([a-z][a-z_-]+)=([^\n]+)", part)
@@ -82,7 +76,7 @@ def _count(text: str, option: str) -> int:
 
 
 def device_of(name: str, elsewhere: bool = False) -> str:
-    """Return the device of the jobs, which is part of their keys. elsewhere: whether it is on other machines.
+    """Return the device of the jobs, a part of their keys. elsewhere: it is on other machines.
 
     Raises: BadBenchmark, BadSpec.
     """
@@ -107,16 +101,8 @@ def workers_of(
 ) -> int:
     """Return the number of jobs at a time: as many as cores, since threads are slower (results/speed).
 
-    Args:
-        text: a number, or auto.
-        threads: CPU threads of a job.
-        device: cpu or cuda.
-        per_gpu: jobs that share a GPU.
-        elsewhere: whether jobs run on other machines.
-        processes: processes that share a job; several take one job at a time.
-
-    Raises:
-        BadBenchmark, BadSpec: for options that do not go together.
+    text: a number, or auto. threads: of a job. per_gpu: jobs that share a GPU. elsewhere: whether jobs run on other
+    machines. processes: that share a job; several take one job at a time. Raises: BadBenchmark, BadSpec.
     """
     if processes > 1:
         if text not in ("auto", "1") or per_gpu:
@@ -135,7 +121,8 @@ def workers_of(
         from cseb.launchers.devices import gpus
 
         return max(1, len(gpus())) * (per_gpu or 1)
-    return max(1, _cores() // threads)
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, cores // threads)  # a container may use fewer cores than the machine has
 
 
 def _check_gpus(processes: int, device: str) -> None:
@@ -149,8 +136,3 @@ def _check_gpus(processes: int, device: str) -> None:
         raise BadBenchmark(
             f"{local} processes need a GPU each, and {count} can be used here; take {count} or `device` cpu"
         )
-
-
-def _cores() -> int:
-    """Cores this process may use, which in a container are fewer than the machine has."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -22,31 +22,18 @@ if TYPE_CHECKING:
 class PlannedGrid:
     """A grid ready to run.
 
-    Attributes:
-        grid: the jobs.
-        launcher: runs them.
-        models: folder of trained encoders, if they are saved.
-        remote: whether jobs run on other machines.
-        track_to: the experiment tracker that each finished job is sent to, if any.
-        following: plans the runs that follow these tuning trials; None if there are none.
+    following: plans the runs that follow these tuning trials; None if there are none.
     """
 
-    grid: Grid
-    launcher: Launcher
-    models: Path | None = None
-    remote: bool = False
-    track_to: str = ""
+    grid: Grid  # the jobs
+    launcher: Launcher  # runs them
+    models: Path | None = None  # folder of trained encoders, if they are saved
+    remote: bool = False  # whether jobs run on other machines
+    track_to: str = ""  # the experiment tracker that each finished job is sent to, if any
     following: Callable[[], PlannedGrid] | None = None
 
     def run(self, watching: Callable[[Grid], AbstractContextManager[Watch]] | None = None) -> Summary:
-        """Run the jobs that have no record yet.
-
-        Args:
-            watching: returns the display that is called with every event; by default nothing is shown.
-
-        Raises:
-            CsebError: for whatever a user can fix, before anything trains.
-        """
+        """Run the jobs that have no record yet. watching: returns the display of every event. Raises: CsebError."""
         from cseb.launchers import launch
         from cseb.launchers.job_runner import first
 

@@ -6,20 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
+from cseb import parameters
 from cseb.commands.arguments import query, with_detail
 from cseb.commands.command_line import Call
 from cseb.commands.results import Results, results_of
 from cseb.commands.screen import say
 from cseb.errors import BadResults, one_of
-from cseb.parameters import (
-    CHECKPOINT_HELP,
-    RESULTS,
-    SHOW_METHODS,
-    SHOW_SIZES,
-    SHOW_TASKS,
-    command,
-    option,
-)
+from cseb.parameters import command, option
 from cseb.text import plain
 
 if TYPE_CHECKING:
@@ -33,7 +26,7 @@ DETAILS = {"gain": "METHOD", "sensitivity": "PART.OPTION"}
 
 @command
 def plot(
-    results: Annotated[Results | str | Path, RESULTS] = "results",
+    results: Annotated[Results | str | Path, parameters.RESULTS] = "results",
     out: Annotated[str | Path, option("File to write: .png, .svg or .pdf.")] = "plot.png",
     *,
     kind: Annotated[
@@ -44,10 +37,10 @@ def plot(
             "(geometry)."
         ),
     ] = "curves",
-    methods: Annotated[str | Sequence[str], SHOW_METHODS] = (),
-    sizes: Annotated[str | float | Sequence[float], SHOW_SIZES] = (),
-    tasks: Annotated[str | Sequence[str], SHOW_TASKS] = (),
-    checkpoint: Annotated[str, option(CHECKPOINT_HELP, choices=("best", "last"))] = "",
+    methods: Annotated[str | Sequence[str], parameters.SHOW_METHODS] = (),
+    sizes: Annotated[str | float | Sequence[float], parameters.SHOW_SIZES] = (),
+    tasks: Annotated[str | Sequence[str], parameters.SHOW_TASKS] = (),
+    checkpoint: Annotated[str, option(parameters.CHECKPOINT_HELP, choices=("best", "last"))] = "",
 ) -> str:
     """Draw the records of one encoder and corpus into a file.
 
@@ -77,17 +70,7 @@ def plot(
 
 
 def _drawn(kind: str, records: Sequence[Record], query: StudyQuery, detail: str) -> Plot:
-    """Return the plot of this kind.
-
-    Args:
-        kind: one of KINDS.
-        records: of a folder.
-        query: the choice of records.
-        detail: the baseline of a gain, the option of a sensitivity plot.
-
-    Raises:
-        BadResults: if the records cannot fill it.
-    """
+    """Return the plot of this kind. detail: baseline of a gain, option of a sensitivity plot. Raises: BadResults."""
     from cseb.analysis.comparable import is_untrained
     from cseb.analysis.options import varied
     from cseb.analysis.stats import word_baselines

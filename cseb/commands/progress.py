@@ -19,24 +19,17 @@ from cseb.experiment.planned_jobs import Planned
 from cseb.launchers.events import Broken, Event, Finished, Started, Watch
 from cseb.records.progress import Progress
 from cseb.records.record import Record, Select
-from cseb.text import duration, percent, plain, shown
+from cseb.text import duration, percent, plain, points, shown
 
 CENTURY = 3e9  # seconds; what is said to take longer is no forecast
 
 
 @dataclass(slots=True)
 class Board:
-    """The state of every job of the grid, updated by events; another thread may draw it meanwhile.
+    """The state of every job of the grid, by key, updated by events; another thread may draw it meanwhile.
 
-    Attributes:
-        jobs: by key.
-        done: keys that have a record.
-        seconds: expected seconds of each job, None if unknown.
-        workers: jobs at a time.
-        clock: returns the time in seconds.
-        failed: keys of failed jobs.
-        running: progress of running jobs.
-        since: start of each running job, by `clock`.
+    seconds: expected of each job, None if unknown. workers: jobs at a time. clock: returns the time in seconds, by
+    which `since` has the start of each running job.
     """
 
     jobs: Mapping[str, Planned]
@@ -159,20 +152,11 @@ def mean_points(record: Record, select: Select) -> float | None:
     return fmean(scored) if scored and len(scored) == len(values) else None
 
 
-def points(value: float | None) -> str:
-    """Return the score with two digits; an encoder without a score has collapsed."""
-    return "collapsed" if value is None else f"{value:.2f}"
-
-
 def picture(board: Board) -> Group:
     """Return a line for each running job, and the outlook."""
     lines = []
     for key, progress in list(board.running.items()):
-        step = f"step {progress.step}/{progress.steps}" if progress.steps else "starting"
-        loss = "" if progress.loss is None else f"loss {progress.loss:.3f}"
-        dev = "" if progress.dev is None else f"dev {progress.dev:.2f}"
-        parts = (duration(board.clock() - board.since[key]), step, loss, dev)
-        lines.append(f"{', '.join(filter(None, parts))}: {job_name(board.jobs[key])}")
+        lines.append(f"{duration(board.clock() - board.since[key])}, {progress}: {job_name(board.jobs[key])}")
     return Group(*(Text(line, no_wrap=True, overflow="ellipsis") for line in [*lines, board.outlook()]))
 
 

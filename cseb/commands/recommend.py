@@ -8,22 +8,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from cseb import parameters
 from cseb.commands.arguments import joined
 from cseb.commands.command_line import Call
 from cseb.commands.screen import say, say_folded
 from cseb.errors import BadResults, BadSpec
-from cseb.parameters import (
-    COLUMN,
-    CORPUS_HELP,
-    DATA_DIR,
-    DEVICE,
-    ENCODER,
-    TRUST_REMOTE_CODE,
-    WORKERS,
-    argument,
-    command,
-    option,
-)
+from cseb.parameters import argument, command, option
 from cseb.progress import reading, remark
 from cseb.text import quantity
 
@@ -41,20 +31,20 @@ EVAL = option(
 
 @command
 def recommend(
-    corpus: Annotated[str, argument(CORPUS_HELP)],
+    corpus: Annotated[str, argument(parameters.CORPUS_HELP)],
     *,
-    encoder: Annotated[str, ENCODER] = "cseb-tiny",
+    encoder: Annotated[str, parameters.ENCODER] = "cseb-tiny",
     eval: Annotated[str | Path, EVAL] = "",
     methods: Annotated[str | Sequence[str], option("Methods to compare, best guess first. Default: four.")] = "",
     make_pairs: Annotated[int, option("Write a file of so many pairs of sentences to rate, such as 40, and stop.")] = 0,
     steps: Annotated[int, option("Optimiser steps of every method.", least=1)] = 100,
     out: Annotated[str | Path, option("Folder for the recommended model.")] = "",
     results: Annotated[str | Path, option("Folder of records. Default: my.recommend beside my.txt.")] = "",
-    data_dir: Annotated[str | Path, DATA_DIR] = "",
-    column: Annotated[str, COLUMN] = "",
-    workers: Annotated[str | int, WORKERS] = "auto",
-    device: Annotated[str, DEVICE] = "auto",
-    trust_remote_code: Annotated[bool, TRUST_REMOTE_CODE] = False,
+    data_dir: Annotated[str | Path, parameters.DATA_DIR] = "",
+    column: Annotated[str, parameters.COLUMN] = "",
+    workers: Annotated[str | int, parameters.WORKERS] = "auto",
+    device: Annotated[str, parameters.DEVICE] = "auto",
+    trust_remote_code: Annotated[bool, parameters.TRUST_REMOTE_CODE] = False,
     dry_run: Annotated[bool, option("Score the baselines and print the plan only.")] = False,
 ) -> Recommendation:
     """Recommend a training method for your sentences, or to keep the encoder as it is.

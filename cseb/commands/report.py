@@ -9,24 +9,13 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from cseb import parameters
 from cseb.commands.arguments import query, with_detail
 from cseb.commands.command_line import Call, Out
 from cseb.commands.results import Results, results_of
 from cseb.commands.screen import write
 from cseb.errors import BadResults, one_of
-from cseb.parameters import (
-    CHECKPOINT_HELP,
-    DATA_DIR,
-    FORMAT,
-    LEARNING_CURVE,
-    MIXED,
-    RESULTS,
-    SHOW_METHODS,
-    SHOW_SIZES,
-    SHOW_TASKS,
-    command,
-    option,
-)
+from cseb.parameters import command, option
 from cseb.progress import tell
 from cseb.text import plain
 
@@ -43,8 +32,8 @@ DETAILS = {"ablation": "METHOD", "sensitivity": "PART.OPTION"}
 
 @command
 def report(
-    results: Annotated[Results | str | Path, RESULTS] = "results",
-    format: Annotated[str, FORMAT] = "terminal",
+    results: Annotated[Results | str | Path, parameters.RESULTS] = "results",
+    format: Annotated[str, parameters.FORMAT] = "terminal",
     *,
     table: Annotated[
         str,
@@ -54,15 +43,14 @@ def report(
             "says, or few-shot."
         ),
     ] = "",
-    methods: Annotated[str | Sequence[str], SHOW_METHODS] = (),
-    sizes: Annotated[str | float | Sequence[float], SHOW_SIZES] = (),
-    tasks: Annotated[str | Sequence[str], SHOW_TASKS] = (),
-    checkpoint: Annotated[str, option(CHECKPOINT_HELP, choices=("best", "last", "both"))] = "",
+    methods: Annotated[str | Sequence[str], parameters.SHOW_METHODS] = (),
+    sizes: Annotated[str | float | Sequence[float], parameters.SHOW_SIZES] = (),
+    tasks: Annotated[str | Sequence[str], parameters.SHOW_TASKS] = (),
+    checkpoint: Annotated[str, option(parameters.CHECKPOINT_HELP, choices=("best", "last", "both"))] = "",
     against: Annotated[str, option("Compare each number with those reported in papers.", choices=("published",))] = "",
-    learning_curve: Annotated[bool, LEARNING_CURVE] = False,
+    learning_curve: Annotated[bool, parameters.LEARNING_CURVE] = False,
     detail: Annotated[bool, option("Print all notes below tables: encoder, protocol, gaps, excluded records.")] = False,
-    data_dir: Annotated[str | Path, DATA_DIR] = "",
-    mixed: Annotated[bool, MIXED] = False,
+    mixed: Annotated[bool, parameters.MIXED] = False,
 ) -> str:
     """Print the tables of a folder of records.
 
@@ -94,7 +82,7 @@ def report(
     several = scored_on(several, ask.tasks)
     tell("laying out tables")
     in_full = detail or form.data
-    layout = _Layout(folder, ask, kind, special, str(data_dir), bool(against), learning_curve, in_full)
+    layout = _Layout(folder, ask, kind, special, bool(against), learning_curve, in_full)
     pages = [layout.group(group) for group in several or [[]]]
     for place, (page, group) in enumerate(zip(pages, several, strict=False)):
         if not all(map(is_untrained, group)):
@@ -122,21 +110,14 @@ def print_tables(call: Call[str], *, out: Out = None) -> None:
 class _Layout:
     """The options of `report` for each group of comparable records.
 
-    Attributes:
-        results: the folder.
-        ask: the query.
-        kind: the kind of table that was named; "" for none.
-        special: the method of an ablation, or the option of a sensitivity table.
-        data_dir: folder of task files.
-        published: whether to compare with published numbers.
-        learning_curve: whether to show learning curves.
+    kind: of table that was named; "" for none. special: the method of an ablation, or the option of a sensitivity
+    table.
     """
 
     results: Results
     ask: StudyQuery
     kind: str
     special: str
-    data_dir: str
     published: bool
     learning_curve: bool
     detail: bool
@@ -190,7 +171,7 @@ class _Layout:
         from cseb.records.store import Store
         from cseb.reports.learning_curve import learning_curve_alone
 
-        tasks, items = study.chosen(ask.tasks), load_item_scores(Store(self.results.folder), records, self.data_dir)
+        tasks, items = study.chosen(ask.tasks), load_item_scores(Store(self.results.folder), records)
         for select in ask.selects:
             if (sheet := learning_curve_alone(study, tasks, select, items)) is not None:
                 yield sheet

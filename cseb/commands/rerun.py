@@ -14,7 +14,7 @@ import typer
 
 from cseb.commands.screen import say
 from cseb.errors import BadResults
-from cseb.parameters import DATA_DIR, TRUST_REMOTE_CODE, argument, command
+from cseb.parameters import TRUST_REMOTE_CODE, argument, command
 from cseb.progress import tell
 from cseb.text import plain, quantity
 
@@ -66,10 +66,11 @@ def rerun(
     record: Annotated[str | Path, argument("Key of a record, its beginning, or its file.")],
     results: Annotated[str | Path, argument("Folder of records.")] = "results",
     *,
-    data_dir: Annotated[str | Path, DATA_DIR] = "",
     trust_remote_code: Annotated[bool, TRUST_REMOTE_CODE] = False,
 ) -> Rerun:
     """Repeat the job of a record and compare all scores bit by bit. Nothing is stored.
+
+    Task files are read where the run had them, or in CSEB_DATA_DIR.
 
     Returns:
         What differs.
@@ -77,14 +78,13 @@ def rerun(
     Raises:
         CsebError: if the job cannot be run here as it was.
     """
-    from cseb.experiment.load_item_scores import stored_benchmark
+    from cseb.experiment.load_item_scores import data_folder, stored_benchmark
     from cseb.records.store import Store, find
 
     store, recorded = find(str(record), Path(results))
     benchmark = stored_benchmark(store.folder, recorded.benchmark)
     column = benchmark.column if benchmark and benchmark.corpus == recorded.corpus.name else ""
-    folder = str(data_dir) or (benchmark.data_dir if benchmark else "")
-    job = job_of(recorded, column, folder, trust_remote_code)
+    job = job_of(recorded, column, data_folder(store.folder, recorded.benchmark), trust_remote_code)
     try:
         items = store.read_items(recorded.key)
     except BadResults:
@@ -125,16 +125,9 @@ def print_rerun(result: Rerun) -> None:
 
 
 def job_of(record: Record, column: str, data_dir: str, trust_remote_code: bool = False) -> Job:
-    """Return the job of a record, whose inputs are compared with the record when it runs.
+    """Return the job of a record, whose inputs are compared with the record when it runs. Raises: CsebError.
 
-    Args:
-        record: a record.
-        column: of the corpus, as in the benchmark beside the records.
-        data_dir: the folder of task files.
-        trust_remote_code: whether to run code that comes with the encoder.
-
-    Raises:
-        CsebError: if the job cannot be run again.
+    column: of the corpus, as in the benchmark beside the records.
     """
     from cseb.data.weights import find_encoder
     from cseb.records.staleness import stale
@@ -185,8 +178,9 @@ def _job(record: Record, **settings: Any) -> Job:
 def method_of(record: Record) -> Method:
     """Return the resolved method of a record. Raises: BadResults, BadSpec, UnknownName."""
     from cseb.methods.grammar import parse_method
+    from cseb.methods.part_names import slot_of
     from cseb.methods.spec import SEVERAL
-    from cseb.registry import SLOTS, slot_of
+    from cseb.registry import SLOTS
 
     slots: dict[str, Any] = {slot: () if slot in SEVERAL else None for slot in SLOTS}
     for stated in record.parts:

@@ -99,7 +99,8 @@ class Results:
         """
         import pandas as pd
 
-        return pd.DataFrame(list(score_rows(self.records)), columns=list(COLUMNS)).astype({"score": float})
+        rows = [_row(record, score) for record in self.records for score in record.scores]
+        return pd.DataFrame(rows, columns=list(COLUMNS)).astype({"score": float})
 
 
 def load(results: str | Path = "results") -> Results:
@@ -129,11 +130,6 @@ def load(results: str | Path = "results") -> Results:
 def results_of(results: Results | str | Path) -> Results:
     """Return results as they are, or those of a folder."""
     return results if isinstance(results, Results) else load(results)
-
-
-def score_rows(records: Iterable[Record]) -> Iterator[dict[str, object]]:
-    """Return one row for each record, task and checkpoint, by the names in COLUMNS; a failed job has none."""
-    return (_row(record, score) for record in records for score in record.scores)
 
 
 def _row(record: Record, score: Score) -> dict[str, object]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from cseb import parameters
 from cseb.commands import hosts
 from cseb.commands.arguments import joined
 from cseb.commands.command_line import Call, Quiet
@@ -23,30 +24,7 @@ from cseb.commands.results import Results
 from cseb.commands.screen import say, say_folded
 from cseb.commands.waiting import telling
 from cseb.errors import BadBenchmark, BadData
-from cseb.parameters import (
-    BENCHMARK,
-    COLUMN,
-    CORPUS,
-    DATA_DIR,
-    DETERMINISTIC,
-    DEV,
-    DEVICE,
-    ENCODER,
-    FRACTIONS,
-    LINEAR,
-    METHODS,
-    SEEDS,
-    SIZES,
-    STEPS,
-    TASKS,
-    THREADS,
-    TRUST_REMOTE_CODE,
-    TUNE,
-    WORKERS,
-    command,
-    definitions,
-    option,
-)
+from cseb.parameters import command, definitions, option
 from cseb.progress import reading
 from cseb.seeds import ALL, VARIED
 from cseb.text import quantity
@@ -64,23 +42,23 @@ DryRun = Annotated[bool, option("List the jobs and store nothing.")]
 
 @command
 def run(
-    benchmark: Annotated[str | Path, BENCHMARK] = "demo",
+    benchmark: Annotated[str | Path, parameters.BENCHMARK] = "demo",
     *,
     on: Annotated[
         str, option("Run its grid with the encoder, corpus, tasks and scale of another benchmark, such as demo.")
     ] = "",
-    methods: Annotated[str | Sequence[str], METHODS] = "",
-    encoder: Annotated[str | Path, ENCODER] = "",
-    corpus: Annotated[str | Path, CORPUS] = "",
-    column: Annotated[str, COLUMN] = "",
-    data_dir: Annotated[str | Path, DATA_DIR] = "",
-    tasks: Annotated[str | Sequence[str], TASKS] = "",
-    dev: Annotated[str | Path, DEV] = "",
-    fractions: Annotated[str | float | Sequence[float], FRACTIONS] = (),
-    sizes: Annotated[str | int | Sequence[int], SIZES] = (),
-    seeds: Annotated[int | None, SEEDS] = None,
-    steps: Annotated[int | None, STEPS] = None,
-    tune: Annotated[bool, TUNE] = False,
+    methods: Annotated[str | Sequence[str], parameters.METHODS] = "",
+    encoder: Annotated[str | Path, parameters.ENCODER] = "",
+    corpus: Annotated[str | Path, parameters.CORPUS] = "",
+    column: Annotated[str, parameters.COLUMN] = "",
+    data_dir: Annotated[str | Path, parameters.DATA_DIR] = "",
+    tasks: Annotated[str | Sequence[str], parameters.TASKS] = "",
+    dev: Annotated[str | Path, parameters.DEV] = "",
+    fractions: Annotated[str | float | Sequence[float], parameters.FRACTIONS] = (),
+    sizes: Annotated[str | int | Sequence[int], parameters.SIZES] = (),
+    seeds: Annotated[int | None, parameters.SEEDS] = None,
+    steps: Annotated[int | None, parameters.STEPS] = None,
+    tune: Annotated[bool, parameters.TUNE] = False,
     seed_scope: Annotated[str, option("What the seed decides.", choices=(*VARIED, ALL))] = ALL,
     track: Annotated[
         str | Sequence[str], option("Tasks to score at every evaluation during training, such as geometry or sts.")
@@ -88,7 +66,7 @@ def run(
     track_to: Annotated[str, option("Send each finished job to this experiment tracker.", choices=TRACKERS)] = "",
     results: Annotated[str | Path, option("Folder of records.")] = "results",
     save_models: Annotated[bool, option("Save trained encoders in the folder models of `results`.")] = False,
-    workers: Annotated[str | int, WORKERS] = "auto",
+    workers: Annotated[str | int, parameters.WORKERS] = "auto",
     jobs_per_gpu: Annotated[int | None, option("Jobs on each GPU at a time. By default 1.", least=1, most=MOST)] = None,
     launcher: Annotated[
         str,
@@ -97,14 +75,14 @@ def run(
             "slurm:partition=cpu,time=120,cpus-per-task=8."
         ),
     ] = "local",
-    threads: Annotated[int, THREADS] = 1,
-    linear: Annotated[str, LINEAR] = "auto",
-    device: Annotated[str, DEVICE] = "auto",
-    deterministic: Annotated[bool, DETERMINISTIC] = False,
+    threads: Annotated[int, parameters.THREADS] = 1,
+    linear: Annotated[str, parameters.LINEAR] = "auto",
+    device: Annotated[str, parameters.DEVICE] = "auto",
+    deterministic: Annotated[bool, parameters.DETERMINISTIC] = False,
     rerun: Annotated[
         str, option("Run jobs again that failed, or all that have a record.", choices=("failed", "all"))
     ] = "",
-    trust_remote_code: Annotated[bool, TRUST_REMOTE_CODE] = False,
+    trust_remote_code: Annotated[bool, parameters.TRUST_REMOTE_CODE] = False,
 ) -> Results:
     """Train and score every method, training set size and seed that has no record yet.
 
@@ -176,16 +154,9 @@ def plan_grid(
 ) -> PlannedGrid:
     """Plan every job of a benchmark, and find those that have no record; nothing is trained or written.
 
-    Args:
-        benchmark: what to run.
-        results: the folder of records.
-        processes: how many processes share each job.
-        done: keys of jobs that this command has run already, which `rerun` does not repeat.
-        dry_run: whether the jobs are only listed, so that the device need not exist.
-        given: further options of `run`; what is left out has the default of `run`.
-
-    Raises:
-        CsebError: for whatever cannot be run.
+    processes: how many share each job. done: keys of jobs that this command has run already, which `rerun` does not
+    repeat. dry_run: whether the jobs are only listed, so that the device need not exist. given: further options of
+    `run`. Raises: CsebError.
     """
     from cseb.experiment.grid import Grid
     from cseb.experiment.plan import plan

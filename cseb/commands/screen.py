@@ -13,7 +13,6 @@ from pathlib import Path
 
 import typer
 
-from cseb.errors import BadResults
 from cseb.text import shown
 
 
@@ -63,12 +62,7 @@ def write(text: str, out: Path | None) -> None:
         return
     from cseb.data.files import write_beside
 
-    try:
-        write_beside(out, text.encode(errors="backslashreplace"))
-    except OSError as error:
-        raise BadResults(
-            f"{out} cannot be written: {error.strerror or error}; make its folder, or take another"
-        ) from None
+    write_beside(out, text.encode(errors="backslashreplace"))
     say(f"written to {out}")
 
 

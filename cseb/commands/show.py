@@ -5,15 +5,12 @@ from __future__ import annotations
 import re
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from cseb.commands.command_line import Call
 from cseb.commands.screen import say, say_folded
 from cseb.errors import BadBenchmark, UnknownName
-from cseb.parameters import DATA_DIR, TRUST_REMOTE_CODE, argument, command, option
-
-if TYPE_CHECKING:
-    pass
+from cseb.parameters import TRUST_REMOTE_CODE, argument, command, option
 
 LISTS = ("methods", "parts", "tasks", "encoders", "benchmarks")
 RECORD = re.compile(r"[0-9a-f]{4,16}|.*\.json")  # a record rather than a method
@@ -69,7 +66,6 @@ def print_shown(
     rerun: Annotated[
         bool, option("Repeat the job of a record and compare every bit; the exit code is 1 if one differs.")
     ] = False,
-    data_dir: Annotated[str | Path, DATA_DIR] = "",
     trust_remote_code: Annotated[bool, TRUST_REMOTE_CODE] = False,
 ) -> None:
     """Print the text, wrapped on a terminal; or verify a folder, or repeat a record."""
@@ -81,10 +77,10 @@ def print_shown(
     if ((verify or rerun) and "other" in call.settings) or (verify and rerun):
         raise BadBenchmark("`verify` takes one folder and `rerun` one record; leave the rest out")
     if verify:
-        verifying.print_verified(call.of(verifying.verify, results=name, data_dir=data_dir))
+        verifying.print_verified(call.of(verifying.verify, results=name))
     if rerun:
-        options = {"data_dir": data_dir, "trust_remote_code": trust_remote_code}
-        repeating.print_rerun(call.of(repeating.rerun, record=name, results=results, **options))
+        options = {"results": results, "trust_remote_code": trust_remote_code}
+        repeating.print_rerun(call.of(repeating.rerun, record=name, **options))
     say_folded(call())
     if name in LISTS:
         for line in left_out():

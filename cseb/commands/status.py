@@ -13,7 +13,6 @@ from cseb.text import duration, percent, plain
 
 if TYPE_CHECKING:
     from cseb.experiment.planned_jobs import Planned
-    from cseb.launchers.claims import Claim
 
 MARKS = {"+": "running", "!": "failed"}
 
@@ -47,7 +46,8 @@ def status(results: Annotated[str | Path, argument("Folder of records.")] = "res
     lines = [f"{len(ended) - len(failed)} of {len(jobs)} done" + (f", {len(failed)} failed" if failed else "")]
     lines += aligned(_table(jobs, {**ended, **dict.fromkeys(running, "running")}))
     lines += ["+ running, ! failed, done / seeds", *states.devices()]
-    lines += [f"running: {job_name(jobs[claim.key])}: {_progress(claim)}" for claim in valid]
+    took = {claim.key: duration(max(0.0, time.time() - claim.started)) for claim in valid}
+    lines += [f"running: {job_name(jobs[claim.key])}: {took[claim.key]}, {claim.progress}" for claim in valid]
     lines += [f"failed: {job_name(jobs[key])}: {plain(states.reason(key))}" for key in failed]
     lines += [
         f"stale: {job_name(planned[claim.key])}: process {claim.pid} on {plain(claim.host)} has ended; repeat the run"
@@ -55,14 +55,6 @@ def status(results: Annotated[str | Path, argument("Folder of records.")] = "res
         if claim.key not in ended
     ]
     return "\n".join(lines)
-
-
-def _progress(claim: Claim) -> str:
-    """Return `5 min, step 20/50, loss 1.250, dev 61.00`."""
-    step = f"step {claim.step}/{claim.steps}" if claim.steps else "starting"
-    loss = "" if claim.loss is None else f"loss {claim.loss:.3f}"
-    dev = "" if claim.dev is None else f"dev {claim.dev:.2f}"
-    return ", ".join(filter(None, (duration(max(0.0, time.time() - claim.started)), step, loss, dev)))
 
 
 def _table(jobs: dict[str, Planned], states: dict[str, str]) -> Sequence[Sequence[str]]:

@@ -16,7 +16,7 @@ import typer
 from cseb.commands.command_line import Call
 from cseb.commands.screen import say
 from cseb.errors import BadData, BadResults, CsebError
-from cseb.parameters import DATA_DIR, argument, command, option
+from cseb.parameters import argument, command, option
 from cseb.progress import counted, tell
 from cseb.text import plain, quantity
 
@@ -50,7 +50,6 @@ def submit(
     results: Annotated[str | Path, argument("Folder of records.")] = "results",
     *,
     to: Annotated[str | Path, option("File to write, such as mine.zip.")],
-    data_dir: Annotated[str | Path, DATA_DIR] = "",
 ) -> int:
     """Pack records, scores per example and benchmarks into one file that others check with `cseb receive`.
 
@@ -70,7 +69,7 @@ def submit(
     from cseb.records.submission import pack
 
     store = Store(Path(results))
-    for checked in verify(results, data_dir=data_dir):
+    for checked in verify(results):
         if not checked.good:
             raise BadResults(
                 f"{checked.key}: {(checked.wrong + checked.unknown)[0]}; only records that can be recomputed are "
@@ -99,7 +98,6 @@ def receive(
     *,
     reruns: Annotated[int, option("Jobs to repeat, drawn by lot among those that can be.")] = 0,
     to: Annotated[str | Path, option("New folder for the records, if none is refused.")] = "",
-    data_dir: Annotated[str | Path, DATA_DIR] = "",
 ) -> list[Badge]:
     """Check a submission of somebody else: recompute every number, and repeat jobs drawn by lot.
 
@@ -112,6 +110,7 @@ def receive(
     Raises:
         BadResults: if the file is refused as a whole, or the folder exists already or cannot be written.
     """
+    from cseb.data.files import written
     from cseb.records.store import Store
     from cseb.records.submission import unpack
 
@@ -124,16 +123,14 @@ def receive(
         records, problems = store.load()
         if problems:
             raise BadResults(f"{plain(str(archive))}: {problems[0].path.name}: {problems[0].reason}; it is refused")
-        load = loader_of_installed(data_dir)
+        load = loader_of_installed()
         badges = [_badge(record, store, load) for record in counted(records, "checking records", len(records))]
         allowed = [number for number, badge in enumerate(badges) if badge.badge == RECOMPUTED]
         for number in SystemRandom().sample(allowed, min(reruns, len(allowed))):
-            badges[number] = _rerun(badges[number], store.folder, data_dir)
+            badges[number] = _rerun(badges[number], store.folder)
         if to and all(badge.badge != REFUSED for badge in badges):
-            try:
+            with written(to):
                 shutil.copytree(store.folder, to)
-            except OSError as error:
-                raise BadResults(f"{to} cannot be written: {error.strerror}; name another folder") from None
     return badges
 
 
@@ -182,18 +179,21 @@ def _check_benchmarks(folder: Path) -> None:
             raise BadResults(f"{path.name} has the field data_dir, which cseb submit leaves out; it is refused")
 
 
-def loader_of_installed(data_dir: str | Path) -> Callable[[str], Loaded]:
+def loader_of_installed() -> Callable[[str], Loaded]:
     """Return a function that loads an installed task by its name and raises BadData for any other, such as a file."""
+    from cseb.experiment.load_item_scores import data_folder
     from cseb.registry import TASKS
     from cseb.tasks.evaluate import load_task
     from cseb.tasks.names import VARIANT
+
+    folder = data_folder(Path())
 
     @cache
     def load(name: str) -> Loaded:
         match = VARIANT.fullmatch(name)
         if (match[5] if match else name) not in TASKS:
             raise BadData(f"{plain(name)} is no installed task, so that its scores are not recomputed")
-        return load_task(name, Path(data_dir) if data_dir else None)
+        return load_task(name, Path(folder) if folder else None)
 
     return load
 
@@ -219,13 +219,13 @@ def _badge(record: Record, store: Store, load: Callable[[str], Loaded]) -> Badge
     return Badge(record, RECOMPUTED, (f"cannot be rerun: {old}",) if old else ())
 
 
-def _rerun(badge: Badge, folder: Path, data_dir: str | Path) -> Badge:
+def _rerun(badge: Badge, folder: Path) -> Badge:
     """Return the badge after a repetition of the job; the same with a reason if it cannot be repeated here."""
     from cseb.commands.rerun import TOLERANCE, rerun
 
     tell(f"repeating {badge.record.key}")
     try:
-        result = rerun(badge.record.key, folder, data_dir=data_dir)
+        result = rerun(badge.record.key, folder)
     except CsebError as error:
         return replace(badge, reasons=(f"cannot be rerun: {plain(str(error))}",))
     if result.equal:

@@ -6,22 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
-from cseb.commands.encoders import TrainedEncoder, arithmetic, strings
+from cseb import parameters
+from cseb.commands.encoders import TrainedEncoder, arithmetic, corpus_of
 from cseb.commands.waiting import telling
 from cseb.errors import OUT_OF_MEMORY, BadData, TrainingFailed, memory_ran_out, shortened
-from cseb.parameters import (
-    COLUMN,
-    DATA_DIR,
-    DEV,
-    DEVICE,
-    ENCODER,
-    LINEAR,
-    STEPS,
-    THREADS,
-    TRUST_REMOTE_CODE,
-    command,
-    option,
-)
+from cseb.parameters import command, option
 from cseb.progress import remark, tell
 
 
@@ -35,20 +24,20 @@ def train(
         ),
     ],
     *,
-    encoder: Annotated[str | Path, ENCODER],
+    encoder: Annotated[str | Path, parameters.ENCODER],
     seed: Annotated[int, option("Seed of all random numbers.")] = 0,
-    steps: Annotated[int | None, STEPS] = None,
+    steps: Annotated[int | None, parameters.STEPS] = None,
     scale: Annotated[
         str, option("Options that replace the method's own, such as recipe(batch_size=32), queue(size=64).")
     ] = "",
-    dev: Annotated[str | Path, DEV] = "",
-    data_dir: Annotated[str | Path, DATA_DIR] = "",
-    column: Annotated[str, COLUMN] = "",
-    device: Annotated[str, DEVICE] = "auto",
-    threads: Annotated[int, THREADS] = 1,
-    linear: Annotated[str, LINEAR] = "auto",
+    dev: Annotated[str | Path, parameters.DEV] = "",
+    data_dir: Annotated[str | Path, parameters.DATA_DIR] = "",
+    column: Annotated[str, parameters.COLUMN] = "",
+    device: Annotated[str, parameters.DEVICE] = "auto",
+    threads: Annotated[int, parameters.THREADS] = 1,
+    linear: Annotated[str, parameters.LINEAR] = "auto",
     progress: Annotated[bool, option("Show the progress on standard error.")] = False,
-    trust_remote_code: Annotated[bool, TRUST_REMOTE_CODE] = False,
+    trust_remote_code: Annotated[bool, parameters.TRUST_REMOTE_CODE] = False,
 ) -> TrainedEncoder:
     """Train an encoder on sentences.
 
@@ -69,43 +58,51 @@ def train(
         (2, 128)
     """
     from cseb.commands.hosts import device_of
-    from cseb.data.corpus import pack
-    from cseb.data.read_corpus import read_corpus
+    from cseb.data.weights import find_encoder
     from cseb.experiment import outside_teacher
     from cseb.experiment.corpus_checks import corpus_remarks, encoder_remarks
-    from cseb.experiment.single_job import single_job
+    from cseb.experiment.job import Job, external_inputs, foreign
+    from cseb.experiment.plan import check_jobs, protocol_of
     from cseb.experiment.train_job import JobTraining
+    from cseb.methods.grammar import parse_method, parse_scale
+    from cseb.records.record import Source
     from cseb.training import build
     from cseb.training.checkpoints import restore
     from cseb.training.loop import Diverged
 
     where = device_of(device)
-    if not isinstance(sentences, str | Path):
-        corpus = pack("sentences", strings(sentences))
-    elif " " in str(sentences) and not Path(sentences).exists():
+    if isinstance(sentences, str | Path) and " " in str(sentences) and not Path(sentences).exists():
         raise BadData(f"`sentences` is the text {shortened(str(sentences))}; give a list of strings, or a corpus")
-    else:
-        corpus = read_corpus(str(sentences), column, str(data_dir))
+    corpus = corpus_of(sentences, column, data_dir)
     with telling(not progress), arithmetic(threads, linear, where) as library:
-        job = single_job(
-            method,
-            corpus,
-            str(encoder),
+        parsed = parse_method(method)
+        resolved = parsed.at(1.0, parse_scale(scale), steps)
+        protocol = protocol_of("", str(dev or ""), str(data_dir), threads, where)
+        folder, weights = find_encoder(str(encoder))
+        job = Job(
+            benchmark="train",
+            label=str(parsed),
+            method=resolved,
+            encoder=Source(name=str(encoder), sha256=weights),
+            corpus=Source(name=corpus.name, sha256=corpus.sha256),
+            folder=str(folder),
+            column="",
+            size=len(corpus),
+            fraction=1.0,
             seed=seed,
-            scale=scale,
-            steps=steps,
-            dev=str(dev or ""),
+            protocol=protocol,
             data_dir=str(data_dir),
-            threads=threads,
-            device=where,
-            linear=library,
             trust_remote_code=trust_remote_code,
+            dev=str(dev or ""),
+            external_inputs=external_inputs(resolved),
+            foreign=foreign(resolved, protocol),
+            linear=library,
         )
-        folder = Path(job.folder)
-        remarks = [*corpus_remarks([job.method], corpus), *encoder_remarks([job.method], folder, corpus)]
+        check_jobs([job], corpus)
+        remarks = [*corpus_remarks([resolved], corpus), *encoder_remarks([resolved], folder, corpus)]
         for line in remarks:
             remark(line)
-        build.check(job.method, Path(job.folder), trust_remote_code, job.size, outside_teacher.width_of)
+        build.check(resolved, folder, trust_remote_code, job.size, outside_teacher.width_of)
         training = JobTraining.of(job, corpus)
         try:
             trained = training.run(lambda seen: tell("training", seen.step, seen.steps))
@@ -119,7 +116,7 @@ def train(
         restore(built.encoder, trained.best)
     return TrainedEncoder(
         method=job.label,
-        resolved=job.method.resolved(),
+        resolved=resolved.resolved(),
         curve=trained.curve,
         best_step=trained.best_step,
         notes=tuple(dict.fromkeys([*remarks, *built.notes, *trained.notes])),

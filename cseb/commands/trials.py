@@ -29,12 +29,7 @@ POOLINGS = ("mean", "cls")  # those that sentence-transformers has, too
 
 @dataclass(frozen=True)
 class Trials:
-    """The settings of all baselines and runs, and the finished runs. steps, results: options of `recommend`.
-
-    settings: further options that scoring and training take: data_dir, threads, device, trust_remote_code.
-    items: what finished runs did on each example, by method and seed. failures: reasons, by method. models: the folder
-    of a saved model, by method.
-    """
+    """The settings of all baselines and runs, which are options of `recommend`, and the finished runs."""
 
     corpus: str
     column: str
@@ -42,10 +37,10 @@ class Trials:
     steps: int
     results: Path | None
     workers: int
-    settings: Mapping[str, Any]
-    items: dict[str, dict[int, Items]] = field(default_factory=dict)
-    failures: dict[str, str] = field(default_factory=dict)
-    models: dict[str, Path] = field(default_factory=dict)
+    settings: Mapping[str, Any]  # further ones that scoring and training take
+    items: dict[str, dict[int, Items]] = field(default_factory=dict)  # what a run did on each example, by method, seed
+    failures: dict[str, str] = field(default_factory=dict)  # reasons, by method
+    models: dict[str, Path] = field(default_factory=dict)  # folders of saved models, by method
 
     @cached_property
     def sentences(self) -> list[str]:

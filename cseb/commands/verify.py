@@ -14,7 +14,7 @@ import typer
 
 from cseb.commands.screen import say
 from cseb.errors import CsebError, first_line
-from cseb.parameters import DATA_DIR, argument, command
+from cseb.parameters import argument, command
 from cseb.progress import counted
 from cseb.registry import TASKS
 from cseb.text import plain, quantity
@@ -55,13 +55,11 @@ class Checked:
 @command
 def verify(
     results: Annotated[str | Path, argument("Folder of records.")] = "results",
-    *,
-    data_dir: Annotated[str | Path, DATA_DIR] = "",
 ) -> list[Checked]:
     """Recompute every number of every record from its per-example scores and the task files.
 
     A record that cannot be checked is named; the others are still checked. Scores that a packed folder leaves out on
-    purpose are counted.
+    purpose are counted. Task files are read where the runs had them, or in CSEB_DATA_DIR.
 
     Returns:
         One entry for each record: `good`, `figures` (how many), `wrong` and `unknown` (why it cannot be checked).
@@ -69,16 +67,13 @@ def verify(
     Raises:
         BadResults: if there is no such folder.
     """
-    from cseb.experiment.load_item_scores import stored_benchmark
+    from cseb.experiment.load_item_scores import data_folder
     from cseb.records.store import Store
     from cseb.tasks.evaluate import load_task
 
     store = Store(Path(results))
 
-    @cache
-    def folder(benchmark: str) -> str:
-        ran = None if data_dir else stored_benchmark(store.folder, benchmark)
-        return ran.data_dir if ran else str(data_dir)
+    folder = cache(partial(data_folder, store.folder))
 
     @cache  # a task that cannot be loaded is tried once, not for each record
     def load(name: str, place: str) -> Loaded | Exception:
@@ -120,14 +115,7 @@ def print_verified(records: list[Checked]) -> None:
 
 
 def recompute(record: Record, store: Store, load: Callable[[str], Loaded], *, complete: bool) -> Checked:
-    """Recompute one record.
-
-    Args:
-        record: a record of the store.
-        store: its folder.
-        load: returns the data of a task by its name without version.
-        complete: whether every score must have items.
-    """
+    """Recompute one record. load: returns the data of a task. complete: whether every score must have items."""
     if record.status == "failed":
         return Checked(key=record.key, wrong=("a failed job has scores",) if record.scores else ())
     try:

@@ -20,25 +20,15 @@ _LINE_BREAK = re.compile(r"\s*\n\s*")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Corpus:
-    """Sentences in order: a million of them take little more memory than their text.
+    """Sentences in order: a million of them take little more memory than their text."""
 
-    Attributes:
-        name: As the user typed it.
-        sha256: Hash of the sentences, each in UTF-8 and followed by a line feed; before them the roles, if any.
-        blank: Number of blank lines, which were dropped.
-        text: The hashed bytes.
-        starts: (N + 1,) offsets into them; sentence i ends with its line feed at `starts[i + 1]`.
-        provenance: Of sentences that a language model wrote, from a file beside the corpus.
-        roles: Of the texts that TABs join in each line, see `cseb.data.columns`; () for plain lines.
-    """
-
-    name: str
-    sha256: str
-    blank: int
-    text: bytearray
-    starts: npt.NDArray[np.int64]
-    provenance: Provenance | None = None
-    roles: tuple[str, ...] = ()
+    name: str  # as the user typed it
+    sha256: str  # hash of the sentences, each in UTF-8 and followed by a line feed; before them the roles, if any
+    blank: int  # number of blank lines, which were dropped
+    text: bytearray  # the hashed bytes
+    starts: npt.NDArray[np.int64]  # (N + 1,) offsets into them; sentence i ends with its line feed at `starts[i + 1]`
+    provenance: Provenance | None = None  # of sentences that a language model wrote, from a file beside the corpus
+    roles: tuple[str, ...] = ()  # of the texts that TABs join in each line, see `cseb.data.columns`; () for plain lines
 
     def __len__(self) -> int:
         return len(self.starts) - 1
@@ -92,9 +82,7 @@ def pack(name: str, rows: Iterable[str], roles: tuple[str, ...] = ()) -> Corpus:
             f"{name}, row {blank + len(starts)} holds an unpaired surrogate, invalid as text; correct that row"
         ) from None
     if not text:
-        raise BadData(
-            f"{name} holds no sentence, only {quantity(blank, 'blank row')}; one sentence a line or row is needed"
-        )
+        raise BadData(f"{name} holds no sentence, only {quantity(blank, 'blank row')}; one a line or row is needed")
     digest = hashlib.sha256("\t".join(roles).encode() + b"\n" if roles else b"")
     digest.update(text)
     return Corpus(name, digest.hexdigest(), blank, text, np.frombuffer(starts, dtype=np.int64), roles=roles)

@@ -13,7 +13,18 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from cseb.errors import BadData
+from cseb.errors import BadData, BadResults, first_line
+from cseb.text import plain
+
+
+@contextmanager
+def written(path: str | Path, advice: str = "name another place") -> Iterator[None]:
+    """Raise BadResults in place of an OSError: `path` cannot be written, and what to do then."""
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or first_line(error)
+        raise BadResults(f"{plain(str(path))} cannot be written: {reason}; {advice}") from error
 
 
 def write_whole(path: Path, pieces: Iterable[bytes | bytearray]) -> None:
@@ -43,10 +54,11 @@ def write_whole(path: Path, pieces: Iterable[bytes | bytearray]) -> None:
 
 
 def write_beside(path: Path, content: bytes) -> None:
-    """Write as `write_whole`, but only into an existing folder: a typing error creates none. Raises: OSError."""
-    if not path.parent.is_dir():
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path.parent))
-    write_whole(path, [content])
+    """Write as `write_whole`, but only into an existing folder: a typing error creates none. Raises: BadResults."""
+    with written(path, "make its folder, or take another"):
+        if not path.parent.is_dir():
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path.parent))
+        write_whole(path, [content])
 
 
 def regular(path: Path) -> bool:
@@ -60,15 +72,17 @@ def regular(path: Path) -> bool:
 
 
 @contextmanager
-def whole_folder(folder: Path) -> Iterator[Path]:
+def whole_folder(folder: Path, replaced: bool = False) -> Iterator[Path]:
     """Yield a new folder to fill, which then appears as `folder`, complete or not at all.
 
-    If another process has written `folder` meanwhile, that one stays. Raises: OSError.
+    If there is a `folder` by then, it is replaced; or it stays, written by another process. Raises: OSError.
     """
     part = folder.with_name(f".{folder.name}.{uuid.uuid4().hex}.tmp")
     try:
         part.mkdir(parents=True)
         yield part
+        if replaced and folder.is_dir():
+            shutil.rmtree(folder)
         try:
             part.rename(folder)
         except OSError:

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from cseb.data import bounded
+from cseb.data.files import written
 from cseb.data.weights import MODULES
-from cseb.errors import BadData
+from cseb.errors import BadData, BadResults
 
 CONFIG = "config_sentence_transformers.json"
 ORIGIN = "cseb.json"  # method, pooler, head, further modules and prompt of a model that cseb has saved
@@ -22,6 +23,14 @@ class Module:
 
     kind: str
     folder: Path
+
+
+def refuse_taken(folder: Path) -> None:
+    """Refuse to write a model where something else is. Raises: BadResults."""
+    with written(folder):
+        ours = (folder / ORIGIN).is_file() or (folder.is_dir() and not any(folder.iterdir()))
+        if folder.exists() and not ours:
+            raise BadResults(f"{folder} exists and contains no model saved by cseb; name another folder")
 
 
 def further_modules(folder: Path) -> tuple[Module, ...]:

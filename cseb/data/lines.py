@@ -19,13 +19,8 @@ from cseb.words import split_words, without_spaces
 def columns(lines: Sequence[str], allowed: Sequence[int], needed: str) -> list[list[str]]:
     """Return the columns of lines that are joined by TABs.
 
-    Args:
-        lines: of a corpus.
-        allowed: how many columns a line may have; the fewest are returned.
-        needed: what the lines should be, for messages.
-
-    Raises:
-        BadData: a line has another number of columns, or an empty one.
+    allowed: how many columns a line may have; the fewest are returned. needed: what the lines should be, for messages.
+    Raises: BadData for a line with another number of columns, or an empty one.
     """
     rows = [[text.strip() for text in line.split("\t")] for line in lines]
     wrong = [line for line, row in zip(lines, rows, strict=True) if len(row) not in allowed or not all(row)]

@@ -25,8 +25,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -38,11 +37,12 @@ from safetensors.numpy import save_file
 
 from cseb.data import bounded, checkpoint, word_vectors
 from cseb.data.checkpoint import CONFIG, WHOLE
-from cseb.data.files import whole_folder
+from cseb.data.files import whole_folder, written
 from cseb.errors import BadData
 
 STATIC, BIDIRECTIONAL = "static:", "bidirectional:"  # how their names begin
 SWITCH = "is_causal"
+PLACE = "XDG_CACHE_HOME names another place"
 FAMILIES = ("gpt2", "gpt_neox", "llama", "opt", "qwen3")  # decoders that can be switched, which tests cover
 FORMAT = 1  # of what is written: a new one is made beside the old ones
 MODEL_TYPE = "static-embedding"
@@ -80,7 +80,7 @@ def bidirectional(folder: Path, files: Iterable[Path]) -> Path:
     digest = hashlib.sha256(json.dumps([text, {name: str(path) for name, path in links.items()}]).encode())
     made = user_cache_path("cseb") / f"bidirectional-{digest.hexdigest()[:16]}"
     if not made.is_dir():
-        with _written(made) as part:
+        with written(f"the encoder {made}", PLACE), whole_folder(made) as part:
             (part / CONFIG).write_text(text, encoding="utf-8")
             for name, path in links.items():
                 (part / name).symlink_to(path)
@@ -107,7 +107,7 @@ def _read(source: str, locate: Locate) -> tuple[Table, dict[str, Any]]:
         drawn = RANDOM.fullmatch(source)
         if drawn is None:
             raise BadData(
-                f"encoder {STATIC + source!r}: write static:random-WIDTH:ENCODER, such as static:random-256:cseb-tiny"
+                f"encoder {STATIC + source!r}: write static:random-WIDTH:ENCODER, as static:random-256:cseb-tiny"
             )
         tokenizer = _tokenizer(locate(drawn["encoder"]))
         shape = (_rows(tokenizer), int(drawn["width"]))
@@ -215,19 +215,7 @@ def _write(folder: Path, table: Table, tokenizer: dict[str, Any]) -> None:
     settings: dict[str, Any] = {"tokenizer_class": "PreTrainedTokenizerFast", "model_max_length": LONGEST}
     unknown = tokenizer.get("model", {}).get("unk_token")
     settings |= {"unk_token": unknown} if isinstance(unknown, str) else {}
-    with _written(folder) as part:
+    with written(f"the encoder {folder}", PLACE), whole_folder(folder) as part:
         save_file({"embedding.weight": table}, part / WHOLE, metadata={"format": "pt"})
         for name, content in ((CONFIG, config), (TOKENIZER, tokenizer), ("tokenizer_config.json", settings)):
             (part / name).write_text(json.dumps(content, ensure_ascii=False, sort_keys=True), encoding="utf-8")
-
-
-@contextmanager
-def _written(folder: Path) -> Iterator[Path]:
-    """Yield a folder to fill, which then appears complete or not at all. Raises: BadData."""
-    try:
-        with whole_folder(folder) as part:
-            yield part
-    except OSError as error:
-        raise BadData(
-            f"the encoder {folder} cannot be written: {error.strerror}; XDG_CACHE_HOME names another place"
-        ) from None

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from cseb.data.columns import listed
-from cseb.data.files import write_whole
+from cseb.data.files import write_whole, written
 from cseb.data.tables import read_table
 from cseb.errors import BadBenchmark, BadData
 from cseb.progress import counted
@@ -58,17 +58,13 @@ def nli_triples(rows: Iterable[Row], seed: int) -> list[str]:
 def write_triples(pairs: Sequence[Path], out: Path, seed: int) -> int:
     """Write the triples of these files as a corpus; return how many there are. Raises: BadBenchmark, BadData."""
     if any(out.exists() and path.exists() and out.samefile(path) for path in pairs):
-        raise BadBenchmark(
-            f"{out} is one of the files to read, which the triples would replace; give `out` another name"
-        )
+        raise BadBenchmark(f"{out} is a file to read, which the triples would replace; give `out` another name")
     rows = (row for path in pairs for row in read_nli(path))
     lines = nli_triples(counted(rows, "reading sentence pairs"), seed)
     if not lines:
         raise BadData(f"{', '.join(map(str, pairs))}: no premise has both an entailment and a contradiction")
-    try:
+    with written(out):
         write_whole(out, (f"{line}\n".encode() for line in lines))
-    except OSError as error:
-        raise BadData(f"{out} cannot be written: {error.strerror or error}") from error
     return len(lines)
 
 

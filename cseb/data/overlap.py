@@ -44,30 +44,21 @@ class TaskTexts:
     near-duplicates if their sets of words have a Jaccard similarity of at least `near`. Every pair is found: sets as
     similar as that share one of their few rarest words, so only texts with such a word in common are compared.
     Source: Chaudhuri et al. 2006 (prefix filter).
-
-    Attributes:
-        near: The similarity.
-        tasks: Name to numbers of its texts.
-        texts: As the task has them.
-        by_letters: Letters and digits of a text to its number.
-        ranks: Number of each word, rising with the number of texts that have it.
-        sets: Ranks of the words of each text, rising.
-        by_word: Rank of a rare word to the numbers of texts that have it.
     """
 
-    near: float
-    tasks: Mapping[str, frozenset[int]]
-    texts: Sequence[str]
-    by_letters: Mapping[str, int]
-    ranks: Mapping[str, int]
-    sets: Sequence[tuple[int, ...]]
-    by_word: Mapping[int, Sequence[int]]
+    near: float  # the similarity
+    tasks: Mapping[str, frozenset[int]]  # name to numbers of its texts
+    texts: Sequence[str]  # as the task has them
+    by_letters: Mapping[str, int]  # letters and digits of a text to its number
+    ranks: Mapping[str, int]  # number of each word, rising with the number of texts that have it
+    sets: Sequence[tuple[int, ...]]  # ranks of the words of each text, rising
+    by_word: Mapping[int, Sequence[int]]  # rank of a rare word to the numbers of texts that have it
 
     @classmethod
     def of(cls, tasks: Mapping[str, Iterable[str]], near: float = NEAR) -> TaskTexts:
-        """Index the texts of tasks by name; texts without a letter or digit are left out.
+        """Index the texts of tasks by name; those without a letter or digit are left out.
 
-        Raises: BadBenchmark for a `near` that is not in (0, 1].
+        Raises: BadBenchmark for a bad `near`.
         """
         if not 0 < near <= 1:
             raise BadBenchmark(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from platformdirs import user_cache_path
 
-from cseb.data.files import unpacked, write_whole
+from cseb.data.files import unpacked, write_whole, written
 from cseb.data.hub import hub_file
 from cseb.data.manifest import DataFile, DataSet, data_sets, named
 from cseb.errors import BadData
@@ -71,7 +71,7 @@ def absent(names: Iterable[str], data_dir: str) -> str:
 def fetch(data: DataSet, files: Sequence[DataFile], to: Path | None) -> None:
     """Fetch files into the cache, where `locate` finds them, and copy them below `to` if it is given.
 
-    Each file is written atomically. A file that is there is never overwritten. Raises: BadData.
+    Each file is written atomically. A file that is there is never overwritten. Raises: BadData, BadResults.
     """
     if data.hub is None:
         raise BadData(f"{data.name} is not on the hub: {how_to_get(data)}, such as {files[0].file}")
@@ -86,10 +86,8 @@ def fetch(data: DataSet, files: Sequence[DataFile], to: Path | None) -> None:
     for file, origin in origins.items():
         if to is None or origin is None or (target := to / file.file).exists():
             continue
-        try:
+        with written(target):
             write_whole(target, [origin.read_bytes()])
-        except OSError as error:
-            raise BadData(f"{target} cannot be written: {error.strerror or error}") from error
 
 
 def _where(data_dir: Path | None) -> str:

@@ -47,23 +47,14 @@ Day = Annotated[
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=ConfigDict(extra="forbid", strict=True))
 class Provenance:
-    """Origin of the sentences of a corpus.
+    """Origin of the sentences of a corpus."""
 
-    Attributes:
-        generator: The language model, in one word.
-        date: When it wrote them, a year at least.
-        prompt_sha256: Hash of the prompt's text.
-        licence: Of the sentences.
-        seed_sentences: What they were written from: "subset" for the sentences drawn, "none", or a corpus.
-        filters: What was left out afterwards, and by which model.
-    """
-
-    generator: Word
-    date: Day
-    prompt_sha256: Hash
-    licence: Line
-    seed_sentences: Line = UNKNOWN
-    filters: Line = "none"
+    generator: Word  # the language model, in one word
+    date: Day  # when it wrote them, a year at least
+    prompt_sha256: Hash  # hash of the prompt's text
+    licence: Line  # of the sentences
+    seed_sentences: Line = UNKNOWN  # what they were written from: "subset" for the sentences drawn, "none", or a corpus
+    filters: Line = "none"  # what was left out afterwards, and by which model
 
     def __str__(self) -> str:
         return (

@@ -24,16 +24,11 @@ WIKIPEDIA = "wikipedia"  # the corpus that comes with cseb
 def read_corpus(ref: str, column: str = "", data_dir: str = "") -> Corpus:
     """Return the corpus of a name. White space around a sentence and blank lines are dropped.
 
-    Args:
-        ref: A file, a folder of `save_to_disk` (its split `train` if it has several), `hub:...` (see `cseb.data.hub`),
-            `data:FILE` (a file that `cseb data list` knows), `generated:FILE` (a file that a language model wrote,
-            with its provenance beside it), or `wikipedia[:COUNT]`.
-        column: The column of a table that has the text; by default `text`, `sentence` or the only one. Or several
-            with their roles: anchor=title,positive=body.
-        data_dir: The folder below which `data:FILE` is; by default in the caches.
-
-    Raises:
-        BadData, UnknownName: one line that says what was found and what to try.
+    ref: a file, a folder of `save_to_disk` (its split `train` if it has several), `hub:...` (see `cseb.data.hub`),
+    `data:FILE` (a file that `cseb data list` knows, below `data_dir` or in the caches), `generated:FILE` (a file that
+    a language model wrote, with its provenance beside it), or `wikipedia[:COUNT]`. column: of a table, with the text;
+    by default `text`, `sentence` or the only one. Or several with their roles: anchor=title,positive=body. Raises:
+    BadData, UnknownName.
     """
     kind, _, name = ref.partition(":")
     if kind == WIKIPEDIA:

@@ -47,16 +47,9 @@ def ending(path: Path) -> str:
 
 
 def read_rows(path: Path, choose: Choose, allowed: Sequence[str], hint: str) -> Iterator[Row]:
-    """Yield the rows of a file.
+    """Yield the rows of a file, which may be gzipped, or of a folder of `save_to_disk`. Raises: BadData with the line.
 
-    Args:
-        path: The file, which may be gzipped, or a folder that `save_to_disk` wrote.
-        choose: Is called with the columns of the file, and returns those to read, in order.
-        allowed: Endings of a file's name.
-        hint: What to try, for messages.
-
-    Raises:
-        BadData: for what cannot be read, with the line.
+    choose: returns the columns to read among those of the file. allowed: endings of its name. hint: what to try.
     """
     if ending(path) not in allowed and not path.is_dir():
         raise BadData(f"{path} does not end in {', '.join(allowed)}, with or without .gz; {hint}")

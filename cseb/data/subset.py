@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from cseb.data.corpus import Corpus
-from cseb.data.files import regular, write_whole
-from cseb.errors import BadBenchmark, BadData
+from cseb.data.files import regular, write_whole, written
+from cseb.errors import BadBenchmark
 from cseb.seeds import SUBSET, Seed, stream_seed
 
 
@@ -59,10 +59,7 @@ def subset_sha256(sentences: Iterable[str]) -> str:
 
 
 def write_subset(path: Path, corpus: Corpus, size: int, seed: int) -> None:
-    """Write `size` drawn sentences to `path`, and a description beside it unless `path` is a device or a FIFO.
-
-    Raises: BadBenchmark, BadData.
-    """
+    """Write `size` drawn sentences to `path`, beside a file a description too. Raises: BadBenchmark, BadResults."""
     if Path(corpus.name).exists() and path.exists() and path.samefile(corpus.name):
         raise BadBenchmark(f"{path} is the corpus itself, which would be overwritten; give `out` another name")
     indices = draw(len(corpus), size, seed)
@@ -77,10 +74,8 @@ def write_subset(path: Path, corpus: Corpus, size: int, seed: int) -> None:
         "subset_sha256": subset_sha256(sentences),
         "indices": indices.tolist(),
     }
-    try:
+    with written(path):
         is_file = regular(path)
         write_whole(path, (f"{sentence}\n".encode() for sentence in sentences))
         if is_file:
             write_whole(path.with_name(f"{path.name}.json"), [json.dumps(manifest).encode(), b"\n"])
-    except OSError as error:
-        raise BadData(f"{path} cannot be written: {error.strerror or error}") from error

@@ -157,16 +157,10 @@ def _readable(path: Path) -> Iterator[None]:
 
 
 def external_contents(named: Iterable[tuple[str, str, str]]) -> dict[str, str]:
-    """Return the sha256 of external inputs by name.
+    """Return the sha256 of external inputs by name. named: see `Method.external_inputs`. Raises: BadData.
 
     Encoders are downloaded from the hub. Translators that are no folders are identified by name only: they are not
     needed where all translations are in the cache. A missing file is reported by the part that reads it.
-
-    Args:
-        named: (part, option, file, folder or hub name), see `Method.external_inputs`.
-
-    Raises:
-        BadData: if an encoder is not found.
     """
     hashes = {}
     for part, option, name in named:

@@ -92,9 +92,7 @@ class Cache:
 
     def _unusable(self, error: OSError | ValueError) -> BadData:
         reason = getattr(error, "strerror", None) or error
-        return BadData(
-            f"`cache` {str(self.folder)[:200]} cannot be used: {reason}; free some space or take another folder"
-        )
+        return BadData(f"`cache` {str(self.folder)[:200]} cannot be used: {reason}; free space or take another folder")
 
 
 def _digest(content: bytes) -> str:

@@ -25,16 +25,9 @@ def network_class(config: Any) -> Any:
 
 
 def load_pretrained(kind: Any, folder: Path, config: Any, **options: Any) -> tuple[Any, list[str], list[str]]:
-    """Load a model in float32 from safetensors.
+    """Load a model in float32 from safetensors; return it, names of weights that the files lack, and of unused ones.
 
-    Args:
-        kind: class of transformers, such as AutoModel.
-        folder: of the encoder.
-        config: of the encoder.
-        **options: of `from_pretrained`.
-
-    Returns:
-        The model, the names of its weights that the files lack, and the names in the files that it does not use.
+    kind: class of transformers, such as AutoModel. options: of `from_pretrained`.
     """
     model, info = kind.from_pretrained(
         folder, config=config, output_loading_info=True, use_safetensors=True, dtype=torch.float32, **options

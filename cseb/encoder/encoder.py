@@ -13,25 +13,11 @@ import torch
 from torch import Tensor, nn
 
 from cseb.data.tokens import Padded, Tokens
-from cseb.encoder import linear, packing
+from cseb.encoder import interface, linear, packing
 from cseb.encoder.autocast import autocast
 from cseb.encoder.backbone import position_limit
 from cseb.encoder.device_batches import TOKENS_PER_BATCH, padded_width, tensors
 from cseb.encoder.distributed import SINGLE_PROCESS
-from cseb.encoder.interface import (
-    ATTENTIONS,
-    LAYERS,
-    PADDING,
-    POOLED,
-    CountsTokens,
-    EncodedView,
-    Head,
-    Pooler,
-    Post,
-    Rows,
-    States,
-    Text,
-)
 from cseb.encoder.parallel import in_parallel
 from cseb.encoder.random_streams import random_stream
 from cseb.encoder.tokenizer import own_ids
@@ -54,8 +40,8 @@ class Encoder(nn.Module):
         self,
         backbone: nn.Module,
         tokenizer: Any,
-        pooler: Pooler,
-        head: Head,
+        pooler: interface.Pooler,
+        head: interface.Head,
         needs: frozenset[str] = frozenset(),
         language: Callable[[Tensor], Tensor] | None = None,
         language_weights: nn.Module | None = None,
@@ -68,7 +54,7 @@ class Encoder(nn.Module):
         self.language = language
         self.language_weights = language_weights  # registered, so that they are trained and moved
         self.prompt = "" if pooler.template else str(getattr(head, "prompt", ""))  # of a finished model
-        self.post: Post | None = None  # fitted on the training sentences, applied at test
+        self.post: interface.Post | None = None  # fitted on the training sentences, applied at test
         self.reduction = 1  # of the batch size at test, see REDUCTION
         self.eval_precision = "fp32"  # at test
         self.distributed = SINGLE_PROCESS  # the processes that all encode the same sentences at test, each a part
@@ -80,16 +66,16 @@ class Encoder(nn.Module):
 
     def forward(
         self, ids: Tensor, mask: Tensor, content: Tensor, anchor: Tensor, spared: frozenset[str] = frozenset()
-    ) -> EncodedView:
+    ) -> interface.EncodedView:
         """Encode token ids (B, T) as one view of B sentences. spared: the `needs` that no term reads of these rows."""
         needs = self.needs - spared | self.pooler.needs
         outputs = self._outputs(self.backbone, ids, mask, needs)
         h = self._pooled(outputs, ids, mask, anchor)
-        attentions = outputs.attentions if ATTENTIONS in needs else ()
-        if ATTENTIONS in needs and not attentions:
+        attentions = outputs.attentions if interface.ATTENTIONS in needs else ()
+        if interface.ATTENTIONS in needs and not attentions:
             raise BadSpec("this encoder returns no attention maps; use a method without ami, or another encoder")
-        layers = outputs.hidden_states if LAYERS in needs else ()
-        return EncodedView(h, self.project(h), ids, mask, content, layers, attentions)
+        layers = outputs.hidden_states if interface.LAYERS in needs else ()
+        return interface.EncodedView(h, self.project(h), ids, mask, content, layers, attentions)
 
     def project(self, h: Tensor) -> Tensor:
         """Apply the head to pooled vectors: (N, D) to (N, P)."""
@@ -98,21 +84,21 @@ class Encoder(nn.Module):
 
     def read(self, ids: Tensor, mask: Tensor) -> Tensor:
         """Return the token states (N, T, D) of the last layer for token ids (N, T)."""
-        states: Tensor = self._outputs(self.backbone, ids, mask, self.needs & {PADDING}).last_hidden_state
+        states: Tensor = self._outputs(self.backbone, ids, mask, self.needs & {interface.PADDING}).last_hidden_state
         return states
 
     def _outputs(self, backbone: nn.Module, ids: Tensor, mask: Tensor, needs: frozenset[str]) -> Any:
-        layers, maps = LAYERS in needs, ATTENTIONS in needs and self.training
+        layers, maps = interface.LAYERS in needs, interface.ATTENTIONS in needs and self.training
         with linear.chosen():
-            return packing.outputs(backbone, ids, mask, padding=PADDING in needs, layers=layers, maps=maps)
+            return packing.outputs(backbone, ids, mask, padding=interface.PADDING in needs, layers=layers, maps=maps)
 
     def _pooled(self, outputs: Any, ids: Tensor, mask: Tensor, anchor: Tensor) -> Tensor:
         layers = outputs.hidden_states or (outputs.last_hidden_state,)
-        pooled = outputs.pooler_output if POOLED in self.needs else None
+        pooled = outputs.pooler_output if interface.POOLED in self.needs else None
         with random_stream("pooler"):
-            return self.pooler(States(layers, mask, anchor, pooled, ids))
+            return self.pooler(interface.States(layers, mask, anchor, pooled, ids))
 
-    def tokenise(self, sentences: Sequence[Text], longest: int, template: str = "") -> Tokens:
+    def tokenise(self, sentences: Sequence[interface.Text], longest: int, template: str = "") -> Tokens:
         """Tokenise texts, or lists of their token ids, and cut them to `longest` tokens, special tokens included.
 
         template: of the prompt, which is not counted; "" for the pooler's, or else the one of a finished model.
@@ -180,13 +166,13 @@ class Encoder(nn.Module):
         with torch.inference_mode():
             return self.post(torch.from_numpy(vectors).to(self.device)).cpu().numpy()
 
-    def count(self, texts: Sequence[Text]) -> None:
+    def count(self, texts: Sequence[interface.Text]) -> None:
         """Pass the frequency of each token in these texts to the pooler, if it counts tokens."""
-        if isinstance(self.pooler, CountsTokens):
+        if isinstance(self.pooler, interface.CountsTokens):
             ids = self.tokenise(texts, self.limit()).flat
             self.pooler.count(np.bincount(ids, minlength=self.config.vocab_size))
 
-    def fit(self, texts: Sequence[Text]) -> None:
+    def fit(self, texts: Sequence[interface.Text]) -> None:
         """Fit the post-processor, if there is one, on the vectors of these texts."""
         if self.post is not None:
             vectors = self.vectors(self.tokenise(texts, self.limit()), self.head.keep)
@@ -221,10 +207,10 @@ class Encoder(nn.Module):
             result[rows] = vectors
         return self.distributed.total(result, sum(len(rows) for rows, _ in batches), self.device)
 
-    def _all(self, tokens: Tokens, with_head: bool) -> list[tuple[Rows, npt.NDArray[np.float32]]]:
+    def _all(self, tokens: Tokens, with_head: bool) -> list[tuple[interface.Rows, npt.NDArray[np.float32]]]:
         """Return the rows and vectors of every batch of this process."""
 
-        def encode(rows: Rows) -> tuple[Rows, npt.NDArray[np.float32]]:
+        def encode(rows: interface.Rows) -> tuple[interface.Rows, npt.NDArray[np.float32]]:
             width = self.width(int(lengths[rows[0]]), self.eval_precision)  # the first row is the longest
             return rows, self._some(tokens.batch(rows, width), with_head)
 
@@ -238,7 +224,7 @@ class Encoder(nn.Module):
             tell("encoding sentences", done := done + len(rows), len(tokens))
         return encoded
 
-    def _batches(self, tokens: Tokens) -> Iterator[Rows]:
+    def _batches(self, tokens: Tokens) -> Iterator[interface.Rows]:
         """Yield the rows of each batch, the longest sentences first."""
         tokens_per_batch = TOKENS_PER_BATCH.get(self.device.type, 4096)
         lengths = tokens.lengths()
@@ -256,7 +242,8 @@ class Encoder(nn.Module):
 
     def width(self, tokens: int, precision: str) -> int:
         """Return the positions of a batch whose longest sentence has this number of tokens."""
-        most = 0 if PADDING in self.needs else self.positions  # where padding is read, its length is part of the method
+        padding = interface.PADDING in self.needs  # where it is read, its length is part of the method
+        most = 0 if padding else self.positions
         return padded_width(max(tokens, self.shortest), most, precision, self.device)
 
     @property
@@ -294,7 +281,7 @@ class Encoder(nn.Module):
         sibling.post = copy.deepcopy(self.post)
         return sibling
 
-    def peer(self, pooler: Pooler | None) -> Encoder:
+    def peer(self, pooler: interface.Pooler | None) -> Encoder:
         """Return a second encoder with copies of the weights, the same head, and another pooler if one is given."""
         backbone, own = copy.deepcopy((self.backbone, self.pooler))
         return Encoder(backbone, self.tokenizer, pooler or own, self.head, self.needs)

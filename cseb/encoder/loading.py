@@ -58,7 +58,8 @@ def shape_of(folder: Path, dropout: float | str = "model", trust_remote_code: bo
     architecture.check(folder, trust_remote_code)
     load_check.check(folder, trust_remote_code)
     config = configuration(folder, dropout, trust_remote_code)
-    tokenizer, weights = tokenizers.read(folder, trust_remote_code), _weight_names(folder)
+    tokenizer = tokenizers.read(folder, trust_remote_code)
+    weights = [name for file in checkpoint.weight_files(folder) for name in checkpoint.stored(file)]
     try:
         return Shape(
             width=config.hidden_size,
@@ -109,15 +110,9 @@ def load(
     dropout: float | str = "model",
     trust_remote_code: bool = False,
 ) -> tuple[Encoder, list[str]]:
-    """Load an encoder from a folder in Hugging Face's layout, in float32.
+    """Load an encoder from a folder in Hugging Face's layout, in float32; return it with notes on how it was loaded.
 
-    Weights are memory-mapped, so that all workers of a machine share them.
-
-    Returns:
-        The encoder, and notes on how it was loaded.
-
-    Raises:
-        BadData: the folder cannot be loaded, or a weight of the backbone is missing.
+    Weights are memory-mapped, so that all workers of a machine share them. Raises: BadData.
     """
     needs = needs | pooler.needs
     config = configuration(folder, dropout, trust_remote_code)
@@ -149,7 +144,3 @@ def load(
         notes.append(unused)
     tokenizer = tokenizers.read(folder, trust_remote_code)
     return Encoder(backbone, tokenizer, pooler, head, needs, language, weights), notes
-
-
-def _weight_names(folder: Path) -> list[str]:
-    return [name for file in checkpoint.weight_files(folder) for name in checkpoint.stored(file)]

@@ -24,18 +24,10 @@ UNTRAINED = "untrained"
 class Row:
     """The scores of a method over seeds.
 
-    Attributes:
-        folder: name of the results folder.
-        encoder: name and hash of the encoder before training.
-        corpus: name and hash of the training corpus; "" for an untrained encoder.
-        tasks: name of the group of tasks that are averaged.
-        protocol: how they are scored.
-        method: name as in tables.
-        size: training sentences; 0 for an untrained encoder.
-        cell: mean, deviation, and score and key of each seed.
-        rank: lowest and highest rank among the methods of the same folder, encoder, corpus, tasks and size; None
-            without a score or another method.
-        of: number of these methods.
+    encoder, corpus: name and hash; `corpus` is "" for an untrained encoder. tasks: name of the group that is averaged.
+    size: training sentences; 0 for an untrained encoder. cell: mean, deviation, and score and key of each seed. rank:
+    lowest and highest rank among the `of` methods of the same folder, encoder, corpus, tasks and size; None without a
+    score or another method.
     """
 
     folder: str

@@ -22,20 +22,14 @@ METRICS = {"simcse-sts": "cosine_spearman"}  # of a protocol; any other protocol
 class HubScore:
     """A score and its data set.
 
-    Attributes:
-        task: name of the task; for mteb one for each subset and split, such as Banking77Classification_default_test.
-        protocol: name and version of the protocol.
-        metric: main metric of the protocol, such as cosine_spearman.
-        value: the score, 0 to 100.
-        dataset: id of the data set on the hub; "" if it has none.
-        config, split, revision: of that data set; None if not known.
+    config, split, revision: of that data set; None if not known.
     """
 
-    task: str
-    protocol: str
-    metric: str
-    value: float
-    dataset: str = ""
+    task: str  # name of the task; for mteb one for each subset and split, such as Banking77Classification_default_test
+    protocol: str  # name and version of the protocol
+    metric: str  # main metric of the protocol, such as cosine_spearman
+    value: float  # the score, 0 to 100
+    dataset: str = ""  # id of the data set on the hub; "" if it has none
     config: str | None = None
     split: str | None = None
     revision: str | None = None

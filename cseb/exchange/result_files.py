@@ -22,20 +22,9 @@ def write_mteb(record: Record, to: Path, model_name: str = "") -> tuple[str, ...
     """Write the scores of mteb's tasks as mteb does: ``TO/results/MODEL/REVISION/TASK.json`` and `model_meta.json`.
 
     ``mteb.ResultCache(TO).load_results()`` reads them. The revision is the key of the record. Only tasks that mteb
-    itself has scored are written: the same data under another protocol give other numbers.
-
-    Args:
-        record: a record with scores.
-        to: folder of a result cache of mteb.
-        model_name: OWNER/NAME of the model; by default cseb/KEY.
-
-    Returns:
-        One line for each task that is left out: its name and the reason.
-
-    Raises:
-        BadSpec: for a bad name of a model.
-        BadResults: if no task can be written.
-        BadData: if mteb is not installed.
+    itself has scored are written: the same data under another protocol give other numbers. model_name: OWNER/NAME; by
+    default cseb/KEY. Returns a line for each task that is left out: its name and the reason. Raises: BadSpec,
+    BadResults, BadData.
     """
     name = model_name or f"cseb/{record.key}"
     if not HUB_NAME.fullmatch(name) or name.count("/") != 1 or "@" in name:
@@ -61,18 +50,9 @@ def write_mteb(record: Record, to: Path, model_name: str = "") -> tuple[str, ...
 def write_eval_results(record: Record, to: Path, model_name: str = "") -> tuple[str, ...]:
     """Write the scores with a data set on the Hugging Face hub into ``TO/.eval_results/cseb-KEY.yaml``.
 
-    The file belongs into a model repository of the hub; `huggingface_hub.parse_eval_result_entries` reads it.
-
-    Args:
-        record: a record with scores.
-        to: folder of the model.
-        model_name: not used; the repository names the model.
-
-    Returns:
-        One line for each task that is left out: its name and the reason.
-
-    Raises:
-        BadResults: if no task has a data set on the hub.
+    The file belongs into a model repository of the hub, which names the model;
+    `huggingface_hub.parse_eval_result_entries` reads it. Returns a line for each task that is left out: its name and
+    the reason. Raises: BadResults.
     """
     entries, left_out = [], []
     for score in hub_scores(record):

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
-from cseb.errors import BadResults, first_line
+from cseb.data.files import written
+from cseb.errors import BadResults
 from cseb.exchange.board import Row, board
 from cseb.progress import counted
 from cseb.records.record import Record
@@ -26,18 +27,10 @@ Details = Callable[[Record], Iterable[tuple[str, Sequence[tuple[str, str]]]]]
 
 
 def write_site(folders: Mapping[str, Sequence[Record]], to: Path, details: Mapping[str, Details]) -> int:
-    """Write the pages of results folders into a folder; nothing in them is fetched from a network.
+    """Write the pages of results folders into a folder, and return their number; nothing is fetched from a network.
 
-    Args:
-        folders: the records of each results folder, by its name.
-        to: a new or empty folder.
-        details: what a record's page shows, as headings with names and values, by the name of its folder.
-
-    Returns:
-        The number of pages.
-
-    Raises:
-        BadResults: if there is no record, or the folder has files already or cannot be written.
+    folders: the records of each results folder, by its name. to: a new or empty folder. details: what a record's page
+    shows, as headings with names and values, by the name of its folder. Raises: BadResults.
     """
     records = {record.key: (name, record) for name, each in folders.items() for record in each}
     if not records:
@@ -47,12 +40,10 @@ def write_site(folders: Mapping[str, Sequence[Record]], to: Path, details: Mappi
     for name, each in folders.items():
         folder_rows, folder_notes = board(each, name)
         rows, notes = rows + folder_rows, notes + folder_notes
-    try:
+    with written(to):
         if to.exists() and any(to.iterdir()):
             raise BadResults(f"{to} is not empty; name a new folder")
         return _Site(to, rows).write(notes, records, details)
-    except OSError as error:
-        raise BadResults(f"{to} cannot be written: {first_line(error)}; name another folder") from error
 
 
 class _Site:

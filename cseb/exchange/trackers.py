@@ -28,13 +28,8 @@ def check(name: str) -> None:
 def track(record: Record, name: str, folder: Path) -> None:
     """Send a record to a tracker as one run: settings, loss, dev and tracked scores by step, test scores and cost.
 
-    Args:
-        record: a record, also of a failed job.
-        name: trackio, wandb, mlflow or tensorboard; the environment variables of its package say where the runs go.
-        folder: of TensorBoard's event files; the others do not use it.
-
-    Raises:
-        BadResults: if the tracker fails.
+    name: trackio, wandb, mlflow or tensorboard; the environment variables of its package say where the runs go. folder:
+    of TensorBoard's event files; the others do not use it. Raises: BadResults.
     """
     from accelerate import PartialState
 

@@ -108,9 +108,7 @@ class Benchmark(BaseModel):
 def load(ref: str) -> Benchmark:
     """Return the built-in benchmark of this name, or the one in this YAML file. Its methods may not be installed.
 
-    Raises:
-        BadBenchmark: the file is missing or not a benchmark.
-        UnknownName: no built-in benchmark has this name.
+    Raises: BadBenchmark, UnknownName.
     """
     if ref in shipped.benchmark_names():
         path = shipped.benchmarks() / f"{ref}.yaml"

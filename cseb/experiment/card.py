@@ -44,15 +44,9 @@ def model_card(
 ) -> str:
     """Return the card: YAML that the hub reads, and what a user needs to know about the encoder.
 
-    Args:
-        record: The run that trained the encoder.
-        scores: Scores per example and task data, for confidence intervals.
-        name: Folder or hub name of the model.
-        licence: As the hub names it; "" if unknown.
-        loads: Whether SentenceTransformer loads the folder; None if the model was not saved.
-        others: Records of the same folder, for runs with other seeds.
-        processor: The processor of the run, if it is known better than from the record.
-        further: Paragraphs below the scores.
+    scores: for confidence intervals. name: folder or hub name of the model. licence: as the hub names it; "" if
+    unknown. loads: whether SentenceTransformer loads the folder; None if the model was not saved. others: records of
+    runs with other seeds. processor: if it is known better than from the record. further: paragraphs below the scores.
     """
     data = ModelCardData(
         model_name=name.rpartition("/")[2],

@@ -23,12 +23,7 @@ SAMPLE = 1000  # lines whose language is looked at
 
 
 def corpus_remarks(methods: Iterable[Method], corpus: Corpus) -> list[str]:
-    """Return a line on blank and repeated sentences, and one on parts for English on text in another language.
-
-    Args:
-        methods: resolved.
-        corpus: to train on.
-    """
+    """Return a line on blank and repeated sentences, and one on parts for English on text in another language."""
     lines = list(remarks(corpus))
     names = list(dict.fromkeys(name for method in methods if method.terms for name in method.english_parts()))
     if names and not looks_english(corpus.take(range(0, len(corpus), -(-len(corpus) // SAMPLE)))):
@@ -37,13 +32,7 @@ def corpus_remarks(methods: Iterable[Method], corpus: Corpus) -> list[str]:
 
 
 def encoder_remarks(methods: Collection[Method], folder: Path, corpus: Corpus) -> list[str]:
-    """Return a line on what the methods do not use of a finished model, and one on a vocabulary that does not fit.
-
-    Args:
-        methods: resolved.
-        folder: of the encoder.
-        corpus: to train on.
-    """
+    """Return a line on what the methods do not use of a finished model, and one on a vocabulary that does not fit."""
     own_modules = {method.head.name for method in methods} == {"own_modules"}
     template = "".join(str(dict(method.pooler.options).get("template", "")) for method in methods)
     sample = corpus.take(range(0, len(corpus), -(-len(corpus) // SAMPLE)))
@@ -51,16 +40,7 @@ def encoder_remarks(methods: Collection[Method], folder: Path, corpus: Corpus) -
 
 
 def check_corpus(label: str, method: Method, corpus: Corpus) -> None:
-    """Refuse a corpus that lacks what a resolved method reads.
-
-    Args:
-        label: the name of the method in messages.
-        method: resolved.
-        corpus: to train on.
-
-    Raises:
-        BadData: a line lacks a text, or nothing says which language model wrote the sentences.
-    """
+    """Refuse a corpus that lacks what a resolved method reads. Raises: BadData."""
     if method.terms:
         _check_columns(label, method, corpus)
         _check_provenance(label, method, corpus)

@@ -6,7 +6,7 @@ import hashlib
 import json
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -17,33 +17,21 @@ from cseb.errors import BadData, CsebError
 from cseb.experiment.origin import origin, peak_rss_mb
 from cseb.experiment.plan import versioned
 from cseb.experiment.score_job import score_of
+from cseb.experiment.scores import Scores
 from cseb.methods import third_party
+from cseb.methods.part_names import is_part
 from cseb.progress import counted, remark, tell
 from cseb.records.items import Items
 from cseb.records.method_text import read_method
 from cseb.records.record import SCHEMA, Cost, Foreign, Protocol, Record, Score, Source, Subset, Trace
 from cseb.records.store import Store
-from cseb.registry import part_names
 from cseb.tasks.evaluate import Checked, load_task, score_each
 from cseb.tasks.names import parse_tasks
-from cseb.tasks.task import Embed, Loaded, Task, Tune
+from cseb.tasks.task import Loaded, Task
+from cseb.training.pair_tuning import tuner_of
 from cseb.version import ENCODER_VERSION
 
 NOTHING = hashlib.sha256(b"").hexdigest()  # in place of a corpus
-
-
-@dataclass(frozen=True, slots=True)
-class Evaluation:
-    """The record of an evaluation.
-
-    failed: reasons by task without a score. reused: whether the record existed. cache: its summary, "" without one.
-    """
-
-    tasks: tuple[str, ...]
-    record: Record
-    failed: Mapping[str, str]
-    reused: bool = False
-    cache: str = ""
 
 
 def evaluate(
@@ -52,27 +40,13 @@ def evaluate(
     tasks: str,
     data_dir: str,
     store: Store | None,
-    *,
     threads: int = 1,
     cache: Path | None = None,
-    fresh: bool = False,
-    linear: str = "auto",
-) -> Evaluation:
+) -> Scores:
     """Score an encoder on tasks and store the record, or return the stored one. Tasks that fail are named in it.
 
-    Args:
-        embedder: The encoder.
-        how: The options it was opened with.
-        tasks: Tasks as typed.
-        data_dir: Folder of task data.
-        store: The folder of records; None to store nothing.
-        threads: CPU threads.
-        cache: The folder of cached embeddings, if any.
-        fresh: Score again although there is a record.
-        linear: Library of linear layers.
-
-    Raises:
-        CsebError: The encoder or the store cannot be used, or no task can be scored.
+    how: the options it was opened with. threads: of the CPU, which are set already. cache: folder of cached vectors.
+    Raises: CsebError if the encoder or the store cannot be used, or no task can be scored.
     """
     named = parse_tasks(tasks)
     names = tuple(task.name for task in named)
@@ -80,10 +54,12 @@ def evaluate(
     if not loaded:
         raise BadData("; ".join(reasons(failed)))
     key = _key(embedder, how, loaded, threads)
-    if not fresh and store is not None and (record := store.find(key)) is not None:
-        return Evaluation(names, record, failed | _collapsed(record.scores, None), reused=True)
+    folder = store.folder if store is not None else None
+    if store is not None and (record := store.find(key)) is not None:
+        return Scores(names, record, failed | _collapsed(record.scores, None), folder, reused=True)
     started, clock = datetime.now(UTC), time.perf_counter()
-    opened = _opened(embedder, threads, linear, how.device)
+    tell("loading the encoder")
+    opened = embedder.open()
     embed = Checked(opened, embedder.alone)
     notes = list(embedder.notes)
     if embedder.folder is not None:
@@ -95,7 +71,7 @@ def evaluate(
     scored: list[tuple[Task, Loaded]] = []
     scores: list[Score] = []
     items: dict[str, Items] = {}
-    results = score_each(loaded, cached or embed, alone=embedder.alone, tune=_tuner(opened))
+    results = score_each(loaded, cached or embed, alone=embedder.alone, tune=tuner_of(opened))
     for (task, data), result in zip(loaded, results, strict=True):
         if isinstance(result, CsebError):
             failed[task.name] = str(result)
@@ -129,7 +105,7 @@ def evaluate(
     )
     if store is not None:
         store.write(record, items)
-    return Evaluation(names, record, failed, cache=str(cached or ""))
+    return Scores(names, record, failed, folder, cache=str(cached or ""))
 
 
 def reasons(failed: Mapping[str, str]) -> list[str]:
@@ -153,24 +129,6 @@ def _load(named: Sequence[Task], data_dir: Path | None) -> tuple[list[tuple[Task
         except BadData as error:
             failed[task.name] = str(error)
     return loaded, failed
-
-
-def _opened(embedder: Embedder, threads: int, linear: str, device: str) -> Embed:
-    import torch
-
-    from cseb.encoder.linear import take
-    from cseb.encoder.linear_choice import resolved
-
-    torch.set_num_threads(threads)
-    take(resolved(linear, threads, device))
-    tell("loading the encoder")
-    return embedder.open()
-
-
-def _tuner(embed: Embed) -> Tune | None:
-    from cseb.training.pair_tuning import tuner_of
-
-    return tuner_of(embed)
 
 
 def _protocol(loaded: Sequence[tuple[Task, Loaded]], device: str, threads: int) -> Protocol:
@@ -205,14 +163,9 @@ def _key(embedder: Embedder, how: EncoderOptions, loaded: Sequence[tuple[Task, L
 
 def _foreign(embedder: Embedder, loaded: Sequence[tuple[Task, Loaded]]) -> list[dict[str, str]]:
     """Return the third-party pooler and tasks, as records have them."""
-    sources = third_party.sources(_parts(embedder), [versioned(task) for task, _ in loaded])
-    return [source._asdict() for source in sources]
-
-
-def _parts(embedder: Embedder) -> list[str]:
-    """Return the names of the parts of the encoder; none for an encoder that is not made of parts."""
-    names = part_names()
-    return [stated.part.name for stated in read_method(embedder.resolved) if stated.part.name in names]
+    stated = (each.part.name for each in read_method(embedder.resolved))
+    parts = filter(is_part, stated)  # an encoder that is not made of parts states other names
+    return [source._asdict() for source in third_party.sources(parts, [versioned(task) for task, _ in loaded])]
 
 
 def _sha256(identity: Mapping[str, object]) -> str:

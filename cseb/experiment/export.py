@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
-import uuid
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, cast
@@ -13,6 +11,7 @@ from safetensors import SafetensorError
 from safetensors.torch import save_file
 from torch import nn
 
+from cseb.data.files import whole_folder
 from cseb.data.finished_models import CONFIG, ORIGIN
 from cseb.embedders.interface import OWN_MODULE, PART_WEIGHTS
 from cseb.encoder.encoder import Encoder
@@ -20,21 +19,11 @@ from cseb.encoder.families import family_of
 from cseb.errors import BadResults, first_line
 from cseb.experiment.check_saved import check_saved
 from cseb.experiment.job import Job
-from cseb.registry import SLOTS
+from cseb.methods.spec import refuse_unsaved
 
 # Poolers, and the same pooling modes of sentence-transformers.
 POOLING = {"cls": "cls_token", "mean": "mean_tokens", "last": "lasttoken", "weighted_mean": "weightedmean_tokens"}
 KEPT = "its record is stored; the same command saves the model once this is fixed"  # of a job of a grid
-
-
-def refuse_unsaved(job: Job) -> None:
-    """Raise BadResults if no ordinary checkpoint can contain what this job trains."""
-    tuning = job.method.tuning
-    if tuning is not None and getattr(SLOTS["tuning"][tuning.name], "stays", False):
-        raise BadResults(
-            f"{job.label} cannot be saved: sentence-transformers cannot load what {tuning.name} adds; train it without "
-            "saving, or with +lora instead"
-        )
 
 
 def export(encoder: Encoder, job: Job, folder: Path, advice: str = KEPT, card: str = "") -> None:
@@ -46,20 +35,15 @@ def export(encoder: Encoder, job: Job, folder: Path, advice: str = KEPT, card: s
 
     advice: what to do if it cannot be written. card: content of README.md, "" for none. Raises: BadResults.
     """
-    refuse_unsaved(job)
-    part = folder.with_name(f".{folder.name}.{uuid.uuid4().hex}.tmp")
+    refuse_unsaved(job.label, job.method)
     try:
-        _write(encoder, job, part)
-        check_saved(encoder, part)
-        if card:
-            (part / "README.md").write_text(card, encoding="utf-8")
-        if folder.is_dir():
-            shutil.rmtree(folder)
-        part.rename(folder)
+        with whole_folder(folder, replaced=True) as part:
+            _write(encoder, job, part)
+            check_saved(encoder, part)
+            if card:
+                (part / "README.md").write_text(card, encoding="utf-8")
     except (OSError, SafetensorError) as error:
         raise BadResults(f"the model {folder} cannot be written: {first_line(error)}; {advice}") from error
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
 
 
 def loads(encoder: Encoder, job: Job) -> bool:

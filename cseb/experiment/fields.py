@@ -32,14 +32,10 @@ def _number(item: object) -> object:
     return item
 
 
-def _no_dev(value: object) -> object:
-    return "" if value == "none" else value
-
-
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]  # part of a file name
 Line = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f]*$")]
 Filled = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f]+$")]
-Dev = Annotated[Line, BeforeValidator(_no_dev)]
+Dev = Annotated[Line, BeforeValidator(lambda value: "" if value == "none" else value)]
 Texts = Annotated[Filled, BeforeValidator(joined, json_schema_input_type=Filled | list[Filled])]
 Numbers = float | str | list[float | str]  # as they may be written
 Layout = Annotated[str, StringConstraints(pattern=r"^(few-shot|tasks|(ablation|sensitivity)( \S+)?)?$")]

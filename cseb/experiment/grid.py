@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from cseb.data.files import write_whole
+from cseb.data.files import write_whole, written
 from cseb.errors import BadBenchmark, BadResults, BadSpec
 from cseb.experiment import benchmark as benchmarks
 from cseb.experiment.benchmark import Benchmark
 from cseb.experiment.expected_time import expected_seconds, longest_first, makespan
 from cseb.experiment.job import Job
 from cseb.experiment.planned_jobs import plan_text, read_plan
+from cseb.methods.spec import refuse_unsaved
 from cseb.progress import counted, tell
 from cseb.records.record import Record
 from cseb.records.store import Store
@@ -45,17 +46,8 @@ class Grid:
     ) -> Grid:
         """Return a grid with the jobs that have no record yet, without making a folder.
 
-        Args:
-            benchmark: The benchmark of the jobs.
-            jobs: All of them.
-            store: The folder of records.
-            workers: Jobs at a time.
-            records: The records in the folder, by key.
-            again: Keys of jobs to run although they have a record.
-            models: The folder of trained encoders; None if none are saved.
-
-        Raises:
-            BadResults: A record to replace is in an archive.
+        workers: jobs at a time. records: those in the folder, by key. again: keys of jobs to run although they have a
+        record. models: the folder of trained encoders; None if none are saved. Raises: BadResults.
         """
 
         def has_model(job: Job) -> bool:
@@ -80,14 +72,10 @@ class Grid:
     def prepare(self, models: Path | None = None) -> None:
         """Check the parts of each method, make the folders, and write the plan there; nothing is trained.
 
-        Args:
-            models: The folder of trained encoders; None if none are saved.
-
-        Raises:
-            CsebError: parts do not go together or with the encoder, or a file cannot be written.
+        Raises: CsebError.
         """
-        if models is not None:
-            _check_saved(self.jobs)
+        for job in self.jobs if models is not None else ():
+            refuse_unsaved(job.label, job.method)
         _check_parts(self.todo)
         self.store.prepare(*[models] if models else [])
         self._leave_plan()
@@ -141,19 +129,8 @@ class Grid:
         text = plan_text(self.jobs, read_plan(folder / listed))
         files = {f"benchmark-{name}.yaml": benchmarks.text(self.benchmark), listed: text}
         for file, content in files.items():
-            try:
+            with written(folder / file):
                 write_whole(folder / file, [content.encode()])
-            except OSError as error:
-                raise BadResults(f"{folder / file} cannot be written: {error.strerror or error}") from error
-
-
-def _check_saved(jobs: Sequence[Job]) -> None:
-    """Raise BadResults if a model of one of these jobs cannot be saved."""
-    if tuned := [job for job in jobs if job.method.tuning is not None]:
-        from cseb.experiment.export import refuse_unsaved
-
-        for job in tuned:
-            refuse_unsaved(job)
 
 
 def _check_parts(jobs: Sequence[Job]) -> None:

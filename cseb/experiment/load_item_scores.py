@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -13,16 +14,21 @@ from cseb.records.store import Store
 from cseb.tasks.evaluate import load_task
 
 
-def load_item_scores(store: Store, records: Iterable[Record], data_dir: str) -> ItemScores:
-    """Return the scores per example of records; task data are in `data_dir`, or where the run had them."""
-    if not data_dir:
-        stored = [stored_benchmark(store.folder, name) for name in sorted({record.benchmark for record in records})]
-        data_dir = next((benchmark.data_dir for benchmark in stored if benchmark and benchmark.data_dir), "")
+def load_item_scores(store: Store, records: Iterable[Record]) -> ItemScores:
+    """Return the scores per example of records, with the data of their tasks."""
+    folder = data_folder(store.folder, *sorted({record.benchmark for record in records}))
 
     def load(name: str) -> Data:
-        return load_task(name, Path(data_dir) if data_dir else None)
+        return load_task(name, Path(folder) if folder else None)
 
     return ItemScores(store.read_items, load)
+
+
+def data_folder(results: Path, *benchmarks: str) -> str:
+    """Return the folder of task files: CSEB_DATA_DIR, or where these runs had them; "" for the caches."""
+    stored = (stored_benchmark(results, name) for name in benchmarks)
+    had = (benchmark.data_dir for benchmark in stored if benchmark and benchmark.data_dir)
+    return os.environ.get("CSEB_DATA_DIR") or next(had, "")
 
 
 def stored_benchmark(folder: Path, name: str) -> Benchmark | None:

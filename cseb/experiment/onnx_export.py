@@ -17,7 +17,7 @@ from cseb.reports.formats.markdown import code, pipe
 from cseb.tasks.evaluate import data_sha256, load_task, score_all
 from cseb.tasks.names import parse_tasks
 from cseb.tasks.task import Task
-from cseb.text import quantity
+from cseb.text import points, quantity
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +33,14 @@ class Drift:
         """The score of the file minus that of the model."""
         return None if self.trained is None or self.onnx is None else self.onnx - self.trained
 
+    def cells(self) -> tuple[str, str, str]:
+        """Return both scores and the change, such as `-0.12`, as tables show them."""
+        change = "--" if self.change is None else f"{round(self.change, 2) + 0.0:+.2f}"  # no -0.00
+        return points(self.trained), points(self.onnx), change
+
 
 def export_onnx(folder: Path, form: str, record: Record, data_dir: str) -> tuple[Drift, ...]:
-    """Write the ONNX file of a saved model into its folder, and score it on the tasks of its record.
-
-    Raises:
-        CsebError: It cannot be written, or the data of a task are missing or not those of the record.
-    """
+    """Write the ONNX file of a saved model into its folder, and score it on the tasks of the run. Raises: CsebError."""
     place = Path(data_dir) if data_dir else None
     tasks, dev = _named(*record.protocol.tasks), _named(record.protocol.dev)
     if data_sha256((*tasks, *dev), place) != record.protocol.data:
@@ -54,9 +55,9 @@ def export_onnx(folder: Path, form: str, record: Record, data_dir: str) -> tuple
         file.unlink()
         raise
     outcomes = score_all(loaded, through_onnx.embed)
-    points = record.points(CHECKPOINT)
+    before = record.points(CHECKPOINT)
     return tuple(
-        Drift(versioned(task), points.get(versioned(task)), outcome.value)
+        Drift(versioned(task), before.get(versioned(task)), outcome.value)
         for (task, _), (outcome, _) in zip(loaded, outcomes, strict=True)
     )
 
@@ -70,10 +71,7 @@ def section(form: str, drifts: Sequence[Drift]) -> list[str]:
     """Return the paragraphs of a model card on the file."""
     file = onnx_graph.FILES[form]
     kind = "weights and activations in 8 bits (dynamic quantisation)" if form == "onnx-int8" else "32 bits"
-    rows = [
-        f"| {pipe(drift.task)} | {_points(drift.trained)} | {_points(drift.onnx)} | {change(drift)} |"
-        for drift in drifts
-    ]
+    rows = [f"| {pipe(drift.task)} | {' | '.join(drift.cells())} |" for drift in drifts]
     return [
         "## ONNX",
         f"{code(file)}: the backbone, {kind}. From {code('input_ids')} and {code('attention_mask')} it makes "
@@ -81,12 +79,3 @@ def section(form: str, drifts: Sequence[Drift]) -> list[str]:
         f"{quantity(len(drifts), 'task')} of the run:",
         "\n".join(["| task | trained model | ONNX | drift, points |", "| --- | --- | --- | --- |", *rows]),
     ]
-
-
-def change(drift: Drift) -> str:
-    """Return the change of a score, such as `-0.12`."""
-    return "--" if drift.change is None else f"{round(drift.change, 2) + 0.0:+.2f}"  # no -0.00
-
-
-def _points(value: float | None) -> str:
-    return "collapsed" if value is None else f"{value:.2f}"

@@ -8,7 +8,6 @@ import re
 import resource
 import subprocess
 import sys
-from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -26,7 +25,8 @@ LIBRARIES = ("accelerate", "numpy", "scipy", "tokenizers", "torch", "transformer
 
 def origin(device: str, precision: str, started: datetime, deterministic: bool = False) -> Origin:
     """Return machine and software of this process. precision: of the recipe."""
-    versions = {"python": platform.python_version()} | {name: version(name) for name in (*LIBRARIES, *_extras())}
+    loaded = [name for name in ("mteb", "sentence-transformers") if name.replace("-", "_") in sys.modules]
+    versions = {"python": platform.python_version()} | {name: version(name) for name in (*LIBRARIES, *loaded)}
     return Origin(
         cseb=__version__,
         commit=_commit(),
@@ -54,11 +54,6 @@ def _driver() -> str:
         if number := re.search(r"Kernel Module\D*([\d.]+)", DRIVER.read_text("ascii", "replace")):
             return number[1]
     return ""
-
-
-def _extras() -> Iterator[str]:
-    """Yield the optional libraries that this process has loaded."""
-    return (name for name in ("mteb", "sentence-transformers") if name.replace("-", "_") in sys.modules)
 
 
 @functools.cache

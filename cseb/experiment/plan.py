@@ -22,10 +22,9 @@ from cseb.methods.grammar import parse_methods, parse_scale
 from cseb.methods.spec import Edit, Method
 from cseb.progress import counted, remark
 from cseb.records.record import Protocol, Record, Source, Tuning, Vary
-from cseb.registry import scale_of
 from cseb.tasks.evaluate import data_sha256, load_task
 from cseb.tasks.names import parse_tasks
-from cseb.tasks.task import Task
+from cseb.tasks.task import Task, scale_of
 from cseb.text import quantity
 
 NO_RECORDS: Mapping[str, Record] = MappingProxyType({})
@@ -49,20 +48,8 @@ def plan(
     Of a benchmark that tunes, these are the trials alone until all of them have a record, and then the reported jobs
     with the chosen values too. Jobs of seed 0 come first, and of each seed those with few sentences.
 
-    Args:
-        benchmark: The grid.
-        records: Finished jobs by key, for tuning.
-        threads: CPU threads of each job.
-        device: cpu or cuda.
-        processes: Processes that share each batch.
-        trust_remote_code: Run Python code that comes with the encoder.
-        vary: The random streams that the seed sets.
-        along: Tasks to score at every evaluation step.
-        linear: Library of linear layers.
-        deterministic: Deterministic algorithms alone on a GPU.
-
-    Raises:
-        CsebError: The grid cannot be run.
+    records: finished jobs by key, for tuning. vary: the random streams that the seed sets. along: tasks to score at
+    every evaluation step. Others are options of `run`. Raises: CsebError.
     """
     methods = parse_methods(benchmark.methods)
 
@@ -201,16 +188,13 @@ def scaled(benchmark: Benchmark, method: Method, fraction: float, tuned: Sequenc
 
 
 def check_jobs(jobs: Sequence[Job], corpus: Corpus) -> None:
-    """Refuse jobs that cannot run, or would run twice, as far as this is known without PyTorch.
+    """Refuse jobs that cannot run, or would run twice, as far as this is known without PyTorch. Raises: CsebError.
 
     Options have the types that parts allow, and the corpus has what methods read. Whether the parts go together and
     with the encoder is checked when a run starts, where they are constructed: see `Grid.prepare`.
 
     An untrained method needs no batch. It is planned for every fraction and seed like any other, although its scores
     are equal. That costs one evaluation each, and tables and paired comparisons need no special case.
-
-    Raises:
-        CsebError: a job cannot run.
     """
     count = len(corpus)
     seen: dict[str, Job] = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -47,19 +47,10 @@ from cseb.version import ENCODER_VERSION, TRAINER_VERSION
 
 
 def run_job(job: Job, store: Store, watch: Callable[[Progress], None], models: Path | None = None) -> Record:
-    """Train and score one job, write its record and return it.
+    """Train and score one job, write its record and return it. models: folder of trained encoders, if they are saved.
 
     A loss that is not finite, or exhausted memory, gives a record with status "failed". If several processes share the
-    job, they divide the encoding, and the first one writes.
-
-    Args:
-        job: The job.
-        store: The folder of records.
-        watch: Receives the progress.
-        models: The folder of trained encoders, if they are saved.
-
-    Raises:
-        CsebError: An input changed since the job was planned, or a file cannot be read or written.
+    job, they divide the encoding, and the first one writes. Raises: CsebError.
     """
     set_deterministic(job.deterministic, job.protocol.device)
     torch.set_num_threads(job.protocol.threads)
@@ -82,6 +73,8 @@ def run_job(job: Job, store: Store, watch: Callable[[Progress], None], models: P
     scores: list[Score] = []
     items: dict[str, Items] = {}
     train_seconds = score_seconds = others = 0.0
+    copies = repeats(training.sentences)
+    repeating = f"{copies:,} of {quantity(len(training.sentences), 'training sentence')} repeat an earlier one"
     try:
         trained = training.run(watch)
         train_seconds = time.perf_counter() - clock
@@ -92,7 +85,7 @@ def run_job(job: Job, store: Store, watch: Callable[[Progress], None], models: P
             steps=built.recipe.steps,
             best_step=trained.best_step,
             curve=trained.curve,
-            notes=(*built.notes, *trained.notes, *_repeats(training.sentences), *_smaller(built.encoder)),
+            notes=(*built.notes, *trained.notes, *([repeating] if copies else []), *_smaller(built.encoder)),
             along=training.tracked(trained),
         )
     except Diverged as error:  # in all processes alike
@@ -154,12 +147,6 @@ def _out_of_memory(error: BaseException) -> str:
     """Return why a job failed whose memory was exhausted. Its batch is part of the method and cannot shrink."""
     message = plain(str(error)) or type(error).__name__
     return f"{OUT_OF_MEMORY}: {message}; take fewer jobs at a time or more memory, and run it with --rerun failed"
-
-
-def _repeats(sentences: Sequence[str]) -> list[str]:
-    """Return the note of a record on training sentences that occur more than once."""
-    copies = repeats(sentences)
-    return [f"{copies:,} of {quantity(len(sentences), 'training sentence')} repeat an earlier one"] if copies else []
 
 
 def _smaller(encoder: Encoder) -> list[str]:

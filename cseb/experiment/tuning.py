@@ -39,22 +39,18 @@ Spaces = Mapping[str, Mapping[str, tuple[Option, ...]]]  # by method as in `per_
 class Tune(BaseModel):
     """The field `tune` of a benchmark: which options are tuned, with which values, and how.
 
-    Attributes:
-        options: values by option, such as recipe.learning_rate: [1e-4, 1e-3]; of several options every combination.
-        per_method: options of single methods, in place of `options`, with as many values.
-        seeds: trials of each value.
-        at: the training set size, or fraction, of the trials; None for a search at each one of the benchmark.
-        dev: the dev task that chooses the values; "" for the one that selects checkpoints.
-        further: how many values may be added to those of an option, as long as the best one is at an edge.
+    options: values by option, such as recipe.learning_rate: [1e-4, 1e-3]; of several options every combination. at: the
+    training set size, or fraction, of the trials; None for a search at each one of the benchmark. further: how many
+    values may be added to those of an option, as long as the best one is at an edge.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     options: Space = {"recipe.learning_rate": (1e-4, 3e-4, 1e-3, 3e-3)}
-    per_method: dict[Filled, Space] = {}
-    seeds: Annotated[int, Field(ge=1, le=100)] = 2
+    per_method: dict[Filled, Space] = {}  # options of single methods, in place of `options`, with as many values
+    seeds: Annotated[int, Field(ge=1, le=100)] = 2  # trials of each value
     at: Annotated[int | FiniteFloat, Field(gt=0)] | None = None
-    dev: Dev = ""
+    dev: Dev = ""  # the dev task that chooses the values; "" for the one that selects checkpoints
     further: Annotated[int, Field(ge=0, le=20)] = 6
 
     def spaces(self) -> Spaces:
@@ -104,16 +100,9 @@ class Search:
 def search(tune: Tune, dev: str, cells: Sequence[Cell], records: Mapping[str, Record]) -> Search:
     """Return the trials that can be planned now, and what they have chosen if all of them have a record.
 
-    If the best value of a method is at an edge, a further value is added for every method, until all are inside.
-
-    Args:
-        tune: What is tuned.
-        dev: The task that chooses, as records name it.
-        cells: The methods that train, at each size of the search.
-        records: Records of trials by key.
-
-    Raises:
-        BadBenchmark: An option changes nothing in a method.
+    If the best value of a method is at an edge, a further value is added for every method, until all are inside. dev:
+    the task that chooses, as records name it. cells: the methods that train, at each size of the search. records: of
+    trials, by key. Raises: BadBenchmark if an option changes nothing in a method.
     """
     spaces = tune.spaces()
     trials: dict[tuple[str, int, Settings], list[Job]] = {}
@@ -121,7 +110,8 @@ def search(tune: Tune, dev: str, cells: Sequence[Cell], records: Mapping[str, Re
         best: dict[tuple[str, int], Settings] = {}
         keys: dict[tuple[str, int], tuple[str, ...]] = {}
         for cell in cells:
-            candidates = _candidates(spaces[_group(spaces, cell.label)])
+            space = spaces[_group(spaces, cell.label)]
+            candidates: list[Settings] = [tuple(zip(space, values, strict=True)) for values in product(*space.values())]
             for settings in candidates:
                 if (cell.label, cell.size, settings) not in trials:
                     trials[cell.label, cell.size, settings] = _trials(tune, dev, cell, settings)
@@ -168,10 +158,6 @@ def _trials(tune: Tune, dev: str, cell: Cell, settings: Settings) -> list[Job]:
 
 def _by_seed(trials: Iterable[Sequence[Job]]) -> list[Job]:
     return sorted((job for each in trials for job in each), key=lambda job: job.seed)
-
-
-def _candidates(space: Mapping[str, tuple[Option, ...]]) -> list[Settings]:
-    return [tuple(zip(space, values, strict=True)) for values in product(*space.values())]
 
 
 def _check_effect(label: str, jobs: Mapping[Settings, Sequence[Job]]) -> None:

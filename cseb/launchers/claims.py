@@ -55,6 +55,11 @@ class Claim:
     loss: FiniteFloat | None = None
     dev: FiniteFloat | None = None
 
+    @property
+    def progress(self) -> Progress:
+        """Return the progress of the job."""
+        return Progress(self.key, self.step, self.steps, self.loss, self.dev)
+
 
 CLAIM = TypeAdapter(Claim)
 
@@ -92,12 +97,7 @@ class Claims:
         return None
 
     def claim(self, job: Job, *, force: bool = False) -> bool:
-        """Claim a job and return True, or return False if another launcher has claimed it.
-
-        Args:
-            job: The job.
-            force: Take the claim of another launcher too.
-        """
+        """Claim a job; return False if another launcher has claimed it. force: take its claim over."""
         claim = Claim(
             key=job.key,
             method=job.label,

@@ -25,11 +25,8 @@ RUN_JOB = "cseb.experiment.run_job:run_job"
 class JobRunner:
     """Run single jobs; sent to each worker once.
 
-    Attributes:
-        target: "module:function" that runs one job; tests name a stand-in.
-        store: The folder of records.
-        models: The folder of trained encoders, if they are kept.
-        again: Keys of jobs to run although they have a record.
+    target: "module:function" that runs one job; tests name a stand-in. models: the folder of trained encoders, if they
+    are kept. again: keys of jobs to run although they have a record.
     """
 
     target: str

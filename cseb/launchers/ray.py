@@ -36,10 +36,8 @@ OBJECTS = 100 << 20  # bytes of shared memory for events; Ray's own choice is a 
 class Ray:
     """Launch jobs with Ray.
 
-    Attributes:
-        address: HOST:PORT of a cluster, or "" to start Ray on this machine.
-        workers: Jobs at a time; None for as many as fit.
-        per_gpu: Jobs that share a GPU.
+    address: HOST:PORT of a cluster, or "" to start Ray on this machine. workers: jobs at a time; None for as many as
+    fit. per_gpu: jobs that share a GPU.
     """
 
     address: str = ""
@@ -111,7 +109,9 @@ class _Queue:
         self.waiting, self.claims = deque(jobs), claims
         self.running: dict[Any, str] = {}  # keys of jobs by reference of their task
         self.started: set[str] = set()  # keys
-        self.resources = _resources(jobs[0], launcher.per_gpu)
+        protocol = jobs[0].protocol
+        gpu = {"GPU": 1 / launcher.per_gpu} if protocol.device == "cuda" else {}
+        self.resources = {"CPU": float(protocol.threads)} | gpu  # of a job, by Ray's names
         _refuse_small_nodes(ray, self.resources)
         node = ray.get_runtime_context().get_node_id()
         strategy = ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(node, soft=True)
@@ -167,11 +167,6 @@ class _Queue:
         if event.key not in self.started:
             self.tell(Started(event.key))
         self.tell(event)
-
-
-def _resources(job: Job, per_gpu: int) -> dict[str, float]:
-    """Return the resources of one job by Ray's names."""
-    return {"CPU": float(job.protocol.threads)} | ({"GPU": 1 / per_gpu} if job.protocol.device == "cuda" else {})
 
 
 def _refuse_small_nodes(ray: Any, resources: dict[str, float]) -> None:

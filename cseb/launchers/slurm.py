@@ -29,7 +29,6 @@ from cseb.launchers.events import Broken, Event, Finished, Started, Watch
 from cseb.launchers.job_runner import JobRunner
 from cseb.launchers.local import THREADS, Local
 from cseb.launchers.signals import Stop, deferred_signals, handled_signals, stop
-from cseb.records.progress import Progress
 from cseb.records.store import Store
 
 RESERVED = ("array", "chdir", "error", "nodes", "ntasks", "ntasks_per_node", "open_mode", "output", "signal", "wrap")
@@ -46,11 +45,8 @@ Stamp = tuple[int, int] | None  # inode and modification time of a record
 class Slurm:
     """Launch jobs with Slurm.
 
-    Attributes:
-        options: Long options of sbatch by name.
-        pack: Jobs of an allocation; None chooses it by what the allocation has.
-        workers: Jobs at a time in an allocation; None chooses it by what the allocation has.
-        per_gpu: Jobs that share a GPU.
+    options: long ones of sbatch by name. pack, workers: jobs of an allocation, and at a time in it; None chooses by
+    what the allocation has. per_gpu: jobs that share a GPU.
     """
 
     options: Mapping[str, str] = field(default_factory=dict)
@@ -204,7 +200,7 @@ class _Queue:
         for claim in claims_of(self.runner.store.folder)[0]:
             if claim.key in self.missing:
                 self._start(claim.key)
-                self.tell(Progress(claim.key, claim.step, claim.steps, claim.loss, claim.dev))
+                self.tell(claim.progress)
 
     def _start(self, key: str) -> None:
         if key not in self.started:

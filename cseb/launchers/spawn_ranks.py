@@ -29,8 +29,7 @@ MPI_SIZES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "MV2_COMM_WORLD_SIZE")  # which
 def started() -> int:
     """Return the number of processes that run this command together; set RANK and WORLD_SIZE for mpirun.
 
-    Raises:
-        BadBenchmark: Accelerate was to start several and has started one, or RANK and WORLD_SIZE are invalid.
+    Raises: BadBenchmark if Accelerate was to start several and has started one, or RANK and WORLD_SIZE are invalid.
     """
     if WORLD_SIZE not in os.environ and any(name in os.environ for name in MPI_SIZES):
         _name_ranks()

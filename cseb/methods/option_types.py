@@ -68,12 +68,7 @@ DropoutRate = Annotated[float, Between(0, 0.9)]
 
 
 def evaluated(annotation: Any, names: Mapping[str, Any]) -> Any:
-    """Return the type that an annotation spells, None where it cannot be evaluated.
-
-    Args:
-        annotation: a type, or its text.
-        names: what the text may use, such as the names of its module.
-    """
+    """Return the type that an annotation, or its text with these names, spells; None where it cannot be evaluated."""
     annotated = SimpleNamespace(__annotations__={"option": annotation})
     try:
         return get_type_hints(annotated, dict(names), include_extras=True)["option"]

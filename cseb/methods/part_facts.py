@@ -28,7 +28,8 @@ from typing import Any
 
 from cseb.errors import BadSpec, did_you_mean, one_of
 from cseb.methods import option_types as allowed
-from cseb.registry import SLOTS, package_of, slot_of
+from cseb.methods.part_names import slot_of
+from cseb.registry import SLOTS, package_of
 
 PASSED = ("shape", "needs", "run_steps", "run_seed")  # what a constructor gets if it has a parameter of this name
 KINDS = ("file", "model", "encoder", "embedder")
@@ -48,10 +49,7 @@ MISSING = Missing()
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One option of a part.
-
-    kind: what it may be, as `cseb.methods.option_types` has it; default: MISSING where it must be given.
-    """
+    """One option of a part. kind: as `cseb.methods.option_types` has it. default: MISSING where it must be given."""
 
     name: str
     kind: Any = None

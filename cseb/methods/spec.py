@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from cseb.errors import BadSpec, UnknownName, did_you_mean, shortened
+from cseb.errors import BadResults, BadSpec, UnknownName, did_you_mean, shortened
 from cseb.methods.part_facts import facts
-from cseb.registry import METHODS, PRESETS, SLOTS, is_part, left_out, slot_of
+from cseb.methods.part_names import is_part, slot_of
+from cseb.registry import METHODS, PRESETS, SLOTS, left_out
 
 Option = bool | int | float | str | None | tuple[Any, ...]
 SEVERAL = ("terms",)  # slots for any number of parts; the others are for one
@@ -98,19 +99,12 @@ class Method:
             yield from _in_slot(self, slot)
 
     def at(self, fraction: float, scale: Sequence[Edit] = (), steps: int | None = None) -> Method:
-        """Return the method as trained on this fraction of the corpus, with every option resolved.
+        """Return the method as trained on this fraction of the corpus, with every option resolved. Raises: BadSpec.
 
         Order: the spec, its own per_fraction, the parts that a user added or removed, the benchmark's `scale` and
-        `steps` for the parts that are then there, and once more the options that a user typed, which win.
-
-        Args:
-            fraction: of the corpus.
-            scale: options for parts that the method has. Of a method without terms only `post` is changed.
-            steps: of the training, of the models trained first, and of what is fitted afterwards; the warm-up stays
-                the same fraction of them.
-
-        Raises:
-            BadSpec: a part or an option does not exist or has a value that is not allowed, or a part cannot be removed.
+        `steps` for the parts that are then there, and once more the options that a user typed, which win. Of a method
+        without terms, `scale` changes only `post`. `steps` are those of the training, of the models trained first, and
+        of what is fitted afterwards; the warm-up stays the same fraction of them.
         """
         tuned = [Edit("~", part) for part in next((parts for top, parts in self.per_fraction if fraction <= top), ())]
         method = _stated(replace(self, per_fraction=(), edits=()))
@@ -282,3 +276,13 @@ def _not_removable(method: Method, slot: str, name: str) -> BadSpec:
     others = [f"+{other}" for other in SLOTS[slot] if other != name][:4]
     cure = f"put another in its place, such as {' or '.join(others)}" if others else f"change it with +{name}(...)"
     return BadSpec(f"{method.name} cannot do without its {slot}; {cure}")
+
+
+def refuse_unsaved(label: str, method: Method) -> None:
+    """Raise BadResults if no ordinary checkpoint can contain what this method trains."""
+    tuning = method.tuning
+    if tuning is not None and getattr(SLOTS["tuning"][tuning.name], "stays", False):
+        raise BadResults(
+            f"{label} cannot be saved: sentence-transformers cannot load what {tuning.name} adds; train it without "
+            "saving, or with +lora instead"
+        )

@@ -26,15 +26,9 @@ class ThirdPartySource(NamedTuple):
 
 
 def sources(parts: Iterable[str], tasks: Iterable[str] = ()) -> tuple[ThirdPartySource, ...]:
-    """Return the source of every third-party part and task, each once.
+    """Return the source of every third-party part and task, each once. tasks: as records name them, such as sts12@1.
 
-    Args:
-        parts: names of parts.
-        tasks: as records name them, such as sts12@1.
-
-    Raises:
-        UnknownName: no part has this name.
-        BadSpec: a third-party part cannot be used.
+    Raises: UnknownName, BadSpec.
     """
     stated = [facts(name) for name in dict.fromkeys(parts)]
     third_party = [

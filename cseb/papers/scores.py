@@ -160,11 +160,8 @@ def printed_name(tasks: Sequence[str]) -> str:
 def published(method: str, task: str, fraction: float, encoder: str = "any") -> list[Printed]:
     """Return every published score of a method, in the order of the papers.
 
-    Args:
-        method: As `str(method)` writes it.
-        task: Such as sts12 or sts-avg, with or without its version.
-        fraction: Of the corpus.
-        encoder: A name on the hub, a folder called like one, a name of the file such as bert-base, or any.
+    method: as `str(method)` writes it. task: such as sts12 or sts-avg, with or without its version. encoder: a name on
+    the hub, a folder called like one, a name of the file such as bert-base, or any.
     """
     name, base = task.partition("@")[0], encoder_id(encoder)
     return [

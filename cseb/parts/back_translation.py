@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
@@ -11,6 +10,7 @@ from typing import Any, ClassVar
 from platformdirs import user_cache_path
 
 from cseb.data.bounded import read_lines
+from cseb.data.files import write_whole, written
 from cseb.errors import BadData, BadSpec, first_line
 from cseb.methods.option_types import Count
 from cseb.parts.base import BasePart
@@ -102,13 +102,8 @@ def write(file: Path, cache: dict[str, str]) -> None:
     What other workers have added since it was read is kept.
     """
     cache = {**read(file), **cache}
-    draft = file.with_suffix(f".{os.getpid()}.tmp")
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        draft.write_text("".join(f"{key}\t{value}\n" for key, value in cache.items()), encoding="utf-8")
-        draft.replace(file)
-    except OSError as error:
-        raise BadData(f"back_translation: {file} cannot be written: {error}") from None
+    with written(f"the cache of back_translation, {file},"):
+        write_whole(file, [f"{key}\t{value}\n".encode() for key, value in cache.items()])
 
 
 def _load_model(model: str) -> tuple[Any, Any]:

@@ -7,31 +7,20 @@ from typing import Any
 
 from torch import Tensor
 
-from cseb.encoder.interface import (
-    ATTENTIONS,
-    BOTH_SIDES,
-    CONTEXT,
-    EMBEDDINGS,
-    FROZEN,
-    LANGUAGE,
-    LAYERS,
-    PADDING,
-    POOLED,
-    Shape,
-)
+from cseb.encoder import interface
 from cseb.errors import BadSpec, shortened
 
 # What a part may need of the backbone, in words; FROZEN is of the first training stage.
 NEEDS = {
-    LAYERS: "states of several layers",
-    ATTENTIONS: "attention maps",
-    PADDING: "states of padding",
-    POOLED: "a pre-trained pooler",
-    LANGUAGE: "a map from states to words",
-    CONTEXT: "states that depend on the tokens around them",
-    BOTH_SIDES: "a first token that sees the whole sentence",
-    EMBEDDINGS: "an embedding layer that can be reached",
-    FROZEN: "a first training stage",
+    interface.LAYERS: "states of several layers",
+    interface.ATTENTIONS: "attention maps",
+    interface.PADDING: "states of padding",
+    interface.POOLED: "a pre-trained pooler",
+    interface.LANGUAGE: "a map from states to words",
+    interface.CONTEXT: "states that depend on the tokens around them",
+    interface.BOTH_SIDES: "a first token that sees the whole sentence",
+    interface.EMBEDDINGS: "an embedding layer that can be reached",
+    interface.FROZEN: "a first training stage",
 }
 NEEDING = ("terms", "pooler", "network")  # slots whose parts say what they want of the backbone
 COUNTING = ("terms", "views")  # slots whose parts count views
@@ -69,17 +58,15 @@ def check_contract(slot: str, name: str, part: Any) -> None:
             raise BadSpec(f"{name}: its class {problem}; write {meaning}, such as views = 2")
     for method in METHODS.get(slot, ()):
         if not callable(getattr(part, method, None)):
-            raise BadSpec(
-                f"{name}: its class has no method {method}; see cseb.parts for what belongs in the slot {slot}"
-            )
+            raise BadSpec(f"{name}: its class has no method {method}; see cseb.parts for what the slot {slot} needs")
 
 
-def check_needs(slot: str, name: str, part: Any, shape: Shape | None) -> None:
+def check_needs(slot: str, name: str, part: Any, shape: interface.Shape | None) -> None:
     """Raise BadSpec if the family of this encoder lacks what a part, or its class, needs."""
     needs: object = getattr(part, "needs", None)
     if shape is None or not isinstance(needs, frozenset):
         return
-    lacking = [NEEDS[need] for need in NEEDS if need in needs - shape.family.gives - {FROZEN}]
+    lacking = [NEEDS[need] for need in NEEDS if need in needs - shape.family.gives - {interface.FROZEN}]
     if lacking:
         cure = {"pooler": f"take +{shape.family.pooler}", "views": "take another view, such as +delete"}
         raise BadSpec(
@@ -87,13 +74,13 @@ def check_needs(slot: str, name: str, part: Any, shape: Shape | None) -> None:
         )
 
 
-def check_mask_token(name: str, shape: Shape) -> None:
+def check_mask_token(name: str, shape: interface.Shape) -> None:
     """Raise BadSpec if the tokenizer of the encoder has no mask token."""
     if not shape.mask_token:
         raise BadSpec(f"{name}: this encoder's tokenizer has no mask token; take a method without {name}")
 
 
-def check_masked_lm(name: str, shape: Shape) -> None:
+def check_masked_lm(name: str, shape: interface.Shape) -> None:
     """Raise BadSpec if the encoder has no mask token, or its files contain no masked-LM head."""
     check_mask_token(name, shape)
     if not shape.language:
@@ -102,7 +89,7 @@ def check_masked_lm(name: str, shape: Shape) -> None:
         )
 
 
-def check_dropout(name: str, shape: Shape) -> None:
+def check_dropout(name: str, shape: interface.Shape) -> None:
     """Raise BadSpec if the encoder has no dropout, which has to make the views differ."""
     if shape.dropout == 0:
         raise BadSpec(
@@ -110,7 +97,7 @@ def check_dropout(name: str, shape: Shape) -> None:
         )
 
 
-def check_attention(name: str, shape: Shape) -> None:
+def check_attention(name: str, shape: interface.Shape) -> None:
     """Raise BadSpec if the self-attention modules of the encoder cannot be changed."""
     if not shape.open_attention:
         raise BadSpec(f"{name}: this encoder's self-attention cannot be reached; take BERT, RoBERTa or their like")

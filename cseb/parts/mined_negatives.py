@@ -23,21 +23,12 @@ Vectors = npt.NDArray[np.float32]
 
 
 def mined_rows(anchors: Vectors, positives: Vectors, margin: float, skip: int) -> Rows:
-    """Return the row (N,) of each anchor's hard negative among the positives.
+    """Return the row (N,) of each anchor's hard negative among the positives, both (N, D). Raises: BadSpec for one row.
 
     It is the most similar positive of another row whose cosine is below the own positive's by more than a fraction
     `margin` of that, after the first `skip` of these, or the last where there are fewer. An anchor without any has the
     least similar one. Source: sentence-transformers, mine_hard_negatives (relative_margin, range_min); Moreira et al.
     2024 (NV-Retriever), TopK-PercPos.
-
-    Args:
-        anchors: (N, D).
-        positives: (N, D).
-        margin: in [0, 1].
-        skip: number of candidates.
-
-    Raises:
-        BadSpec: there is one row.
     """
     if len(anchors) < 2:
         raise BadSpec("mined negatives: one sentence has no other; take more sentences")

@@ -39,9 +39,8 @@ Points = Sequence[tuple[float, Cell]]
 def curves(table: Table, baselines: Mapping[str, float] = NO_BASELINES) -> Plot:
     """Draw scores against the number of sentences, with bands, as in figure 3 of Klein & Nabi 2023.
 
-    Args:
-        table: methods by sizes; at most six trained methods are drawn, those with the highest means.
-        baselines: scores of bag-of-words baselines by name, drawn as grey lines like untrained encoders.
+    At most six trained methods are drawn, those with the highest means. baselines: scores of bag-of-words baselines by
+    name, drawn as grey lines like untrained encoders.
     """
     columns = _columns(table, minus=False)
     trained, references = _trained(table, columns, baselines)

@@ -157,11 +157,6 @@ def save(plot: Plot, out: Path) -> None:
         ".svg": {"Description": plot.caption, "Date": None, "Creator": "cseb"},
         ".pdf": {"Subject": plot.caption, "CreationDate": None, "Creator": "cseb"},
     }[out.suffix]
-    try:
-        content = io.BytesIO()
-        plot.figure.savefig(content, format=out.suffix[1:], dpi=200, metadata=metadata)
-        write_beside(out, content.getvalue())
-    except OSError as error:
-        raise BadResults(
-            f"{out} cannot be written: {error.strerror or error}; make its folder, or take another"
-        ) from None
+    content = io.BytesIO()
+    plot.figure.savefig(content, format=out.suffix[1:], dpi=200, metadata=metadata)
+    write_beside(out, content.getvalue())

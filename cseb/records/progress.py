@@ -18,3 +18,10 @@ class Progress:
     steps: int
     loss: float | None
     dev: float | None
+
+    def __str__(self) -> str:
+        """Return `step 20/50, loss 1.250, dev 61.00`."""
+        step = f"step {self.step}/{self.steps}" if self.steps else "starting"
+        loss = "" if self.loss is None else f"loss {self.loss:.3f}"
+        dev = "" if self.dev is None else f"dev {self.dev:.2f}"
+        return ", ".join(filter(None, (step, loss, dev)))

@@ -7,9 +7,10 @@ from typing import Any
 
 from cseb.errors import CsebError
 from cseb.methods.part_facts import facts
+from cseb.methods.part_names import is_part
 from cseb.records.method_text import Stated
 from cseb.records.record import Record
-from cseb.registry import TASKS, is_part
+from cseb.registry import TASKS
 from cseb.text import plain
 from cseb.version import ENCODER_VERSION, TRAINER_VERSION, WORD_VERSIONS
 
@@ -17,10 +18,8 @@ from cseb.version import ENCODER_VERSION, TRAINER_VERSION, WORD_VERSIONS
 def stale(record: Record, versions: Mapping[str, int] | None = None, tasks: Mapping[str, Any] = TASKS) -> str:
     """Return why the installed code would give this job other numbers, or "" if it would not.
 
-    Args:
-        record: A record of any job.
-        versions: Versions of parts by name, in place of the installed ones.
-        tasks: Tasks by name, each with a version. Parts and tasks that are not installed are not compared.
+    versions: of parts by name, in place of the installed ones. tasks: by name, each with a version. Parts and tasks
+    that are not installed are not compared.
     """
     compared = [("encoder", str(record.encoder_version), str(ENCODER_VERSION))]
     if record.subset.size:  # otherwise nothing was trained

@@ -119,8 +119,7 @@ class Store:
     def prepare(self, *more: Path) -> None:
         """Make the folders and `more`, check that they can be written, and remove files that killed processes left.
 
-        Raises:
-            BadResults: A folder cannot be made or written; found before any training.
+        Raises: BadResults, before any training.
         """
         prepare((self.folder, self.runs, self.items, *more), written=(self.runs, self.items, *more))
 

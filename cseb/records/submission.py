@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from cseb.data.bounded import MIB, read_bytes
-from cseb.data.files import write_whole
+from cseb.data.files import write_whole, written
 from cseb.errors import BadData, BadResults
 from cseb.records.items import LARGEST as LARGEST_ITEMS
 from cseb.records.store import LARGEST as LARGEST_RECORD
@@ -41,21 +41,16 @@ def pack(path: Path, members: Iterable[tuple[str, bytes]]) -> None:
     if len(buffer.getbuffer()) > PACKED or faults:
         reason = faults[0] if faults else f"has more than {PACKED:,} bytes"
         raise BadResults(f"the submission {reason}; submit fewer records")
-    try:
+    with written(path):
         write_whole(path, [buffer.getvalue()])
-    except OSError as error:
-        raise BadResults(f"{plain(str(path))} cannot be written: {error.strerror}; name another file") from None
 
 
 def unpack(path: Path, folder: Path) -> None:
-    """Unpack a submission into a new folder.
+    """Unpack a submission into a new folder. Raises: BadResults.
 
     Nothing is written outside of the folder, and nothing of an archive that breaks a rule: a whole zip file within
     bounds, whose members are regular files with the names that `pack` gives them, each once, and no items without a
     record. Their content is not examined.
-
-    Raises:
-        BadResults: the archive breaks a rule, or cannot be read.
     """
     name = plain(str(path))
     try:

@@ -22,10 +22,7 @@ QUESTIONS: dict[Question, str] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckResult:
-    """The result of one check of one cell.
-
-    ok: None if it cannot be checked; text then says why. moved: whether the numbers differ in any digit.
-    """
+    """The check of a cell. ok: None if it cannot be checked, as text says. moved: whether numbers differ at all."""
 
     question: Question
     cell: str

@@ -19,14 +19,7 @@ Cell = tuple[str, int, int]  # method as typed, sentences, seed
 def compare(fresh: Iterable[Record], expected: Iterable[Record], tolerance: float) -> list[CheckResult]:
     """Return a result for each cell and checkpoint on either side; missing, failed and extra ones are not ok.
 
-    Args:
-        fresh: The new records.
-        expected: The expected records.
-        tolerance: Largest difference of an average over tasks, in points.
-
-    Raises:
-        BadResults: A side has two records for one cell.
-        BadSpec: The tolerance is not a number from 0 to 100.
+    tolerance: largest difference of an average over tasks, in points. Raises: BadResults, BadSpec.
     """
     between(0, 100, tolerance, "tolerance")
     new, old = by_cell(fresh), by_cell(expected)
@@ -110,13 +103,8 @@ def unchanged(
 ) -> list[CheckResult]:
     """Return a result for each record on both sides, with the first field that differs in the order of causes.
 
-    Records are paired by method, size and seed, so that a job with a new key is compared too.
-
-    Args:
-        fresh: The new records.
-        expected: The expected records.
-        digests: Digests of the scores per example of the fresh records by "KEY/best".
-        expected_digests: The same of the expected records.
+    Records are paired by method, size and seed, so that a job with a new key is compared too. digests: of the scores
+    per example of the fresh records, by "KEY/best"; likewise `expected_digests`.
     """
     old_records = {cell_of(record): record for record in expected}
     results = []

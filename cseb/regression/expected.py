@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from cseb.data.bounded import MIB, read_bytes
-from cseb.data.files import write_whole
+from cseb.data.files import write_whole, written
 from cseb.errors import BadBenchmark, BadData, BadResults
 from cseb.processor import processor
 from cseb.records.items import Items
@@ -57,11 +57,7 @@ def against_expected(
 def update(fresh: Store, records: Sequence[Record], expected: Store) -> tuple[int, int]:
     """Store fresh records as the expected ones, in place of others of the same cell; without scores per example.
 
-    Returns:
-        How many were written, and how many removed.
-
-    Raises:
-        BadResults: A record is of a failed job, or the folders are the same; then nothing is written.
+    Returns how many were written, and how many removed. Raises: BadResults; then nothing is written.
     """
     if expected.folder.resolve() == fresh.folder.resolve():
         raise BadResults(f"{expected.folder} cannot be updated from itself")
@@ -98,10 +94,8 @@ def read(folder: Path) -> Reference:
 
 def write(folder: Path, reference: Reference) -> None:
     """Store a reference beside the records. Raises: BadResults."""
-    try:
+    with written(folder / FILE):
         write_whole(folder / FILE, [reference.model_dump_json(indent=1).encode() + b"\n"])
-    except OSError as error:
-        raise BadResults(f"{folder / FILE} cannot be written: {error.strerror}") from None
 
 
 def conditions(records: Iterable[Record]) -> Conditions:

@@ -56,14 +56,8 @@ def details(
 ) -> Iterator[str]:
     """Return the notes on where the numbers of a table come from, and their limits.
 
-    Args:
-        study: The records.
-        problems: Files that cannot be read.
-        sizes: Fraction of the corpus by number of sentences, of the columns shown.
-        tasks: The tasks shown.
-        selects: The checkpoints shown.
-        cells: All cells, each with a name.
-        beyond: The data that a method used beyond the subset.
+    problems: files that cannot be read. sizes: fraction of the corpus by number of sentences. tasks, selects: those
+    shown. cells: each with a name. beyond: the data that a method used beyond the subset.
     """
     encoders = sorted({tag(record.encoder) for record in study.records})
     corpus = "" if study.untrained else f"; corpus {tag(study.records[0].corpus)}"

@@ -145,23 +145,11 @@ def tabulate(
     reading: Sequence[str] = (),
     notes: Sequence[str] = (),
 ) -> Table:
-    """Return the table with the cell of every row and column.
+    """Return the table with the cell of every row and column. Raises: BadResults.
 
-    Args:
-        name: Kind of table, for programs.
-        title: Text above the table.
-        study: The records.
-        query: The user's choices.
-        rows: Headings of the rows.
-        columns: Headings of the columns.
-        problems: Files that cannot be read.
-        rest: Properties that all cells share.
-        stub: Title of the first column; by default what rows are.
-        reading: Notes needed to read this kind of table.
-        notes: Further notes, which the short footer leaves out.
-
-    Raises:
-        BadResults: if the best checkpoint is shown and no dev set has chosen one.
+    name: kind of table, for programs. problems: files that cannot be read. rest: properties that all cells share. stub:
+    title of the first column; by default what rows are. reading: notes needed to read this kind of table. notes:
+    further ones, which the short footer leaves out.
     """
     places = [[row + column + rest for column in columns] for row in rows]
     every = [place for line in places for place in line]

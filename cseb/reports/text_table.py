@@ -13,10 +13,8 @@ RULE = "─"  # below the titles
 def aligned(rows: Iterable[Sequence[str]], head: Sequence[str] = (), width: int = 0) -> list[str]:
     """Return rows of cells, all of one length, as lines without trailing spaces.
 
-    Args:
-        rows: Cells, which may have several lines.
-        head: Titles of the columns, underlined.
-        width: Characters of a line, into which the last column is wrapped; 0 to wrap nothing.
+    rows: cells, which may have several lines. head: titles of the columns, underlined. width: characters of a line,
+    into which the last column is wrapped; 0 to wrap nothing.
     """
     from rich.cells import cell_len
 

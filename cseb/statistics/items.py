@@ -50,10 +50,7 @@ class Clusters:
 
 
 def average(contributions: Sequence[Floats]) -> Floats:
-    """Return the concatenated contributions to the average of tasks.
-
-    Tasks count as independent, even if they have items in common.
-    """
+    """Return the concatenated contributions to the average of tasks, which count as independent."""
     weight = 1 / len(contributions)
     return np.concatenate([weight * part for part in contributions])
 

@@ -26,11 +26,7 @@ def rank_intervals(scores: Floats, level: float = LEVEL) -> npt.NDArray[np.int64
 
     All pairs are tested by paired t-tests over common seeds, with Holm's correction. A rank is at least one more than
     the number of methods that are significantly better, and at most K less the number that are significantly worse.
-    With probability 1 - level all intervals contain their true ranks.
-
-    Args:
-        scores: Scores (K, S) of methods by seed; NaN where there is none.
-        level: The error rate.
+    With probability 1 - level all intervals contain their true ranks. scores: (K, S), NaN for a missing seed.
     """
     from scipy import special
 

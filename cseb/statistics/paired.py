@@ -183,10 +183,7 @@ class Comparison:
         return df * (self.variance(scope) / self.variance("seeds")) ** 2
 
     def interval(self, scope: Scope, level: float = LEVEL) -> Interval | None:
-        """Return the interval of the difference over `scope`, None if its variance is unknown.
-
-        That of identical methods is [0, 0].
-        """
+        """Return the interval of the difference over `scope`, [0, 0] of identical methods; None if unknown."""
         if self.identical and (scope == "seeds" or self.items is not None):
             return Interval(0.0, 0.0)
         if (scope != "items" and not self.varies) or (scope != "seeds" and self.items is None):
@@ -217,12 +214,9 @@ class Comparison:
     def conclusion(self, adjusted: float | None, margin: float = MARGIN, level: float = LEVEL) -> Conclusion:
         """Return the conclusion in a word; all but "identical" take FEWEST_JUDGED seeds.
 
-        Methods are equivalent if the 1 - 2 level interval is inside the margin (two one-sided tests).
-
-        Args:
-            adjusted: The p-value, corrected for its family of comparisons.
-            margin: The largest difference that does not matter, declared beforehand.
-            level: The error rate.
+        Methods are equivalent if the 1 - 2 level interval is inside the margin (two one-sided tests). adjusted: the
+        p-value, corrected for its family of comparisons. margin: the largest difference that does not matter, declared
+        beforehand.
         """
         if self.identical:
             return "identical"

@@ -69,9 +69,7 @@ class Sheet:
         values = self._parsed(part, number, "a number of at most a million")
         signs = {char for cell in self.table.column(self.parts[part]) if isinstance(cell, str) for char in cell}
         if {",", "."} <= signs:
-            raise BadData(
-                f"{self.table.path}: column {self.parts[part]!r} has decimal commas and points; use one of them"
-            )
+            raise BadData(f"{self.table.path}: column {self.parts[part]!r} has decimal commas and points; use one")
         return values
 
     def classes(self, part: str) -> list[int]:
@@ -99,11 +97,8 @@ def _label(cell: object) -> str | None:
 def sheet(table: Table, kind: str = "") -> Sheet:
     """Return the table with its kind, inferred from the columns unless given, and the column of each role.
 
-    A .csv or .tsv file of three columns with a number in the third one of the first row has no header and is pairs.
-    For a given kind, columns of other names are used in their order if their number is right.
-
-    Raises:
-        BadData: if the columns do not fit the kind, or several kinds.
+    A .csv or .tsv file of three columns with a number in the third one of the first row has no header and is pairs. For
+    a given kind, columns of other names are used in their order if their number is right. Raises: BadData.
     """
     of_pairs = ("", *(name for name, parts in FORMS.items() if parts == PAIRS))
     if len(table.columns) == 3 and number(table.columns[2]) is not None and kind in of_pairs:

@@ -17,12 +17,9 @@ from cseb.tasks.task import Embed, Items, Loaded, Outcome, Task, Tune, Vectors, 
 
 @cache
 def load_task(task: Task | str, data_dir: Path | None) -> Loaded:
-    """Return the data of a task, read once per process.
+    """Return the data of a task, read once per process. Raises: BadData, UnknownName.
 
-    task: The task, or its name as a user types it; names in records do not locate the files of users.
-
-    Raises:
-        BadData, UnknownName
+    task: the task, or its name as a user types it; names in records do not locate the files of users.
     """
     return (parse_tasks(task)[0] if isinstance(task, str) else task).load(data_dir)
 
@@ -38,13 +35,7 @@ def score_all(
 ) -> list[tuple[Outcome, Items]]:
     """Return outcome and items of each task, in order; `embed` is called once, with all distinct sentences, sorted.
 
-    Args:
-        tasks: The tasks with their data.
-        embed: The encoder.
-        tune: Fine-tunes a copy of it; None if it cannot be trained.
-
-    Raises:
-        CsebError: if `embed` does not return one vector for each sentence, or a task fails.
+    tune: fine-tunes a copy of the encoder; None if it cannot be trained. Raises: CsebError.
     """
     results = []
     for result in score_each(tasks, embed, tune=tune):
@@ -59,15 +50,9 @@ def score_each(
 ) -> list[tuple[Outcome, Items] | CsebError]:
     """Return the results of `score_all`, with the error in place of the result where a task fails.
 
-    Args:
-        tasks: The tasks with their data.
-        embed: The encoder.
-        alone: Whether the vector of a sentence depends on that sentence only. If not, `embed` is called once for each
-            protocol, so that tasks of other protocols do not change the vectors.
-        tune: Fine-tunes a copy of the encoder; None if it cannot be trained.
-
-    Raises:
-        CsebError: if `embed` does not return one vector for each sentence.
+    alone: whether the vector of a sentence depends on that sentence only. If not, `embed` is called once for each
+    protocol, so that tasks of other protocols do not change the vectors. Raises: CsebError if `embed` does not return
+    one vector for each sentence.
     """
     if alone:
         return _score_together(tasks, Checked(embed, tune=tune))
@@ -110,13 +95,10 @@ def _lookup(task: str, vectors: Vectors, rows: dict[str, int]) -> Embed:
 
 
 class Checked:
-    """An `Embed` whose output is checked: one row per sentence, all of the same width.
+    """An `Embed` whose output is checked: one row per sentence, all of the same width. Raises: CsebError for any other.
 
     Values that are not finite are allowed; tasks then have no score. `not_finite` is the first sentence with such a
     value. alone: as in `score_each`; if false, the width may differ between calls. tune: for tasks that fine-tune it.
-
-    Raises:
-        CsebError: for any other output.
     """
 
     def __init__(self, embed: Embed, alone: bool = True, tune: Tune | None = None) -> None:
@@ -129,9 +111,7 @@ class Checked:
         vectors, count = self.embed(sentences), len(sentences)
         if not isinstance(vectors, np.ndarray) or vectors.ndim != 2 or len(vectors) != count or vectors.shape[1] == 0:
             shape = getattr(vectors, "shape", type(vectors).__name__)
-            raise CsebError(
-                f"the encoder returned {shape} for a batch of {count}; an array of ({count}, width) is needed"
-            )
+            raise CsebError(f"the encoder returned {shape} for a batch of {count}; ({count}, width) is needed")
         if not np.issubdtype(vectors.dtype, np.floating):
             raise CsebError(f"the encoder returned vectors of {vectors.dtype}; floating-point numbers are needed")
         if count and self.alone and self.width not in (None, vectors.shape[1]):

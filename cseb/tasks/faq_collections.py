@@ -61,7 +61,6 @@ class FAQ:
         return f"faq-retrieval(queries={self.queries}{relevant} pool=all folds={self.folds})@1"
 
     def load(self, data_dir: Path | None) -> Ranked:
-        """Return the data from the checked files. Raises: BadData."""
         bank = (read_faqir if self.collection == "faqir" else read_cough)(data_dir)
         if self.queries == "questions":
             answered = [key for key in bank.answers if bank.questions[key] and bank.answers[key]]

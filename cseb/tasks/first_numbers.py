@@ -20,12 +20,9 @@ class Narrow:
         self.influence, self.clusters = inner.influence, inner.clusters
 
     def sha256(self) -> str:
-        """Return the hash of the task's data and the width."""
         return hashlib.sha256(f"{self.width}\0{self.inner.sha256()}".encode()).hexdigest()
 
     def items(self, embed: Embed) -> Items:
-        """Return the items of the task. Raises: CsebError if vectors are shorter than `width`."""
-
         def truncated(sentences: Sequence[str]) -> Vectors:
             vectors = embed(sentences)
             if len(vectors) and vectors.shape[1] < self.width:
@@ -46,20 +43,16 @@ class FirstNumbers:
 
     @property
     def name(self) -> str:
-        """Return the name as users type it."""
         return f"first{self.width}:{self.task.name}"
 
     @property
     def version(self) -> int:
-        """Return the version of the task."""
         return self.task.version
 
     @property
     def protocol(self) -> str:
-        """Return the protocol of the task with the width."""
         kind, _, version = self.task.protocol.rpartition("@")
         return f"{kind}(first {self.width} numbers)@{version}"
 
     def load(self, data_dir: Path | None) -> Loaded:
-        """Return the task's data. Raises: BadData."""
         return Narrow(self.task.load(data_dir), self.width)

@@ -51,11 +51,9 @@ class Shape:
     right: Sequence[str]
 
     def sentences(self) -> list[str]:
-        """Return the left, then the right sentences."""
         return [*self.left, *self.right]
 
     def sha256(self) -> str:
-        """Return the hash of the measure and the pairs in order."""
         rows = "".join(f"{a}\t{b}\n" for a, b in zip(self.left, self.right, strict=True))
         return hashlib.sha256(f"{self.measure}\n{rows}".encode()).hexdigest()
 
@@ -66,7 +64,6 @@ class Shape:
         return values.astype(np.float32)
 
     def outcome(self, items: Items) -> Outcome:
-        """Return the value and the numbers of pairs and sentences."""
         finite = bool(np.isfinite(items).all())
         value = MEASURES[self.measure].value(items.astype(np.float64)) if finite else None
         counts: dict[str, float | None] = {"pairs": float(len(self.left)), "sentences": float(2 * len(self.left))}
@@ -106,7 +103,6 @@ class Geometry:
         return f"{self.measure}(of={self.of}{f' above={self.above:g}' if self.measure == 'alignment' else ''})@1"
 
     def load(self, data_dir: Path | None) -> Shape:
-        """Return the pairs of the other task. Raises: BadData."""
         rated = self.pairs.load(data_dir)
         if not isinstance(rated, RatedPairs):
             raise BadData(f"{self.name} needs rated pairs, and {self.pairs.name} has {type(rated).__name__}")

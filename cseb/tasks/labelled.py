@@ -52,11 +52,9 @@ class _OnLabelled:
     data: Labelled
 
     def sentences(self) -> Sequence[str]:
-        """Return the sentences."""
         return self.data.texts
 
     def clusters(self) -> Labels:
-        """Return equal labels for equal sentences."""
         return self.data.same()
 
 
@@ -73,7 +71,6 @@ class Classification(_OnLabelled):
     folds: Labels
 
     def sha256(self) -> str:
-        """Return the hash of labelled sentences and folds."""
         return self.data.sha256(f"classification {self.folds.tolist()}")
 
     def items(self, embed: Embed) -> Items:
@@ -117,11 +114,9 @@ class Clustering(_OnLabelled):
     clusters_wanted: int
 
     def sha256(self) -> str:
-        """Return the hash of labelled sentences and number of clusters."""
         return self.data.sha256(f"clustering {self.clusters_wanted}")
 
     def items(self, embed: Embed) -> Items:
-        """Return the cluster of each sentence."""
         from sklearn.cluster import KMeans
         from sklearn.exceptions import ConvergenceWarning
 

@@ -111,7 +111,6 @@ class LoadedMTEB:
         return np.full(len(items), np.nan)
 
     def clusters(self) -> npt.NDArray[np.int64]:
-        """Return a cluster for each item."""
         return np.arange(len(self.splits) * len(self.subsets))
 
 

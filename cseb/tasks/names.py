@@ -20,18 +20,12 @@ VARIANT = re.compile(r"((first|shots|setfit)([1-9][0-9]{0,4})(\([^(),:]*\))?:)(.
 
 
 def parse_names(text: str) -> list[str]:
-    """Return the names of tasks in a list of names, groups and files, each once, in the order first named.
-
-    Raises: UnknownName, BadBenchmark.
-    """
+    """Return the tasks in a list of names, groups and files, each once, in order. Raises: UnknownName, BadBenchmark."""
     return list(_parse(text))
 
 
 def recorded_names(words: Iterable[str]) -> tuple[str, ...]:
-    """Return names as records have them: those of `parse_names`, and any other word unchanged, such as `sts12@1`.
-
-    Raises: BadBenchmark.
-    """
+    """Return names as records have them; other words, such as `sts12@1`, are unchanged. Raises: BadBenchmark."""
     names: list[str] = []
     for word in words:
         try:

@@ -35,7 +35,6 @@ class SNLI:
     protocol: str = "snli-grades@1"
 
     def load(self, data_dir: Path | None) -> RatedPairs:
-        """Return the data. Raises: BadData."""
         grades, premises, hypotheses = zip(*open_data.table(self.name, 3), strict=True)
         return RatedPairs((Pairs(self.name, premises, hypotheses, [float(grade) for grade in grades]),))
 
@@ -57,7 +56,6 @@ class CLINC150:
     protocol: str = "same-intent-retrieval@1"
 
     def load(self, data_dir: Path | None) -> Ranked:
-        """Return the data. Raises: BadData."""
         rows = open_data.table(self.name, 3)
         queries, documents = ([row for row in rows if row[0] == part] for part in ("query", "document"))
         same: dict[str, list[int]] = {}
@@ -90,7 +88,6 @@ class Banking77:
     protocol: str = "intents(shots=10)@2"
 
     def load(self, data_dir: Path | None) -> LabelledTexts:
-        """Return the data. Raises: BadData."""
         rows = open_data.table(self.name, 3)
         intents = {intent: number for number, intent in enumerate(sorted({intent for _, intent, _ in rows}))}
         parts = []

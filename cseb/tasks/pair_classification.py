@@ -35,16 +35,13 @@ class PairClassification:
     folds: Labels
 
     def sentences(self) -> list[str]:
-        """Return the left, then the right sentences."""
         return [*self.left, *self.right]
 
     def sha256(self) -> str:
-        """Return the hash of pairs, classes and folds, in order."""
         rows = [list(self.left), list(self.right), self.labels.tolist(), self.folds.tolist()]
         return hashlib.sha256(json.dumps(["pair classification", *rows]).encode()).hexdigest()
 
     def items(self, embed: Embed) -> Items:
-        """Return the cosine of each pair."""
         return row_cosine(embed(self.left), embed(self.right))
 
     def outcome(self, items: Items) -> Outcome:
@@ -74,7 +71,6 @@ class PairClassification:
         return moves
 
     def clusters(self) -> Labels:
-        """Return equal labels for pairs joined by a chain of shared sentences."""
         return connected(list(zip(self.left, self.right, strict=True)))
 
     def part(self, places: Labels) -> PairClassification:
@@ -94,11 +90,7 @@ class PairClassification:
 def pair_classification(
     left: Sequence[str], right: Sequence[str], labels: Sequence[int], folds: int, name: str
 ) -> PairClassification:
-    """Return the task with its folds; pairs joined by shared sentences are in one fold.
-
-    Raises:
-        BadData: if all pairs are of one class, or there are too few for the folds.
-    """
+    """Return the task with its folds; pairs joined by shared sentences are in one fold. Raises: BadData."""
     classes = np.array(labels, dtype=np.int64)
     if len(set(labels)) < 2:
         raise BadData(f"{name} labels every pair {'yes' if labels[0] else 'no'}; pairs of both classes are needed")

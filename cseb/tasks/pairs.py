@@ -42,11 +42,9 @@ class RatedPairs:
     subsets: tuple[Pairs, ...]
 
     def sentences(self) -> list[str]:
-        """Return left and right sentences of every subset."""
         return [sentence for each in self.subsets for side in (each.left, each.right) for sentence in side]
 
     def sha256(self) -> str:
-        """Return the hash of names, sentences and ratings, in order."""
         rows = [
             f"{each.name}\t{a}\t{b}\t{g!r}\n"
             for each in self.subsets
@@ -55,7 +53,6 @@ class RatedPairs:
         return hashlib.sha256("".join(rows).encode()).hexdigest()
 
     def items(self, embed: Embed) -> Items:
-        """Return the cosine of each pair."""
         left = embed([sentence for each in self.subsets for sentence in each.left])
         right = embed([sentence for each in self.subsets for sentence in each.right])
         return row_cosine(left, right)
@@ -74,7 +71,6 @@ class RatedPairs:
         return spearman_influence(items, gold, strata)
 
     def clusters(self) -> Labels:
-        """Return equal labels for pairs joined by a chain of shared sentences."""
         return connected([pair for each in self.subsets for pair in zip(each.left, each.right, strict=True)])
 
     def _figures(self, name: str, cosine: Vectors) -> dict[str, float | None]:
@@ -107,10 +103,7 @@ def row_cosine(left: Vectors, right: Vectors) -> Vectors:
 
 
 def correlation(name: str, cosine: Vectors, gold: Sequence[float]) -> float | None:
-    """Return 100 x the coefficient of two lists of N numbers; None if either is constant or not finite.
-
-    Ties share the mean of their ranks.
-    """
+    """Return 100 x the coefficient of two lists of N numbers, ties by mean rank; None if one is constant or inf."""
     from scipy import stats  # slow to import, and not needed to read data
 
     x, y = cosine.astype(np.float64), np.asarray(gold, dtype=np.float64)
@@ -132,11 +125,9 @@ class Triplets:
     negatives: Sequence[str]
 
     def sentences(self) -> list[str]:
-        """Return anchors, positives and negatives."""
         return [*self.anchors, *self.positives, *self.negatives]
 
     def sha256(self) -> str:
-        """Return the hash of the triplets in order."""
         rows = [list(self.anchors), list(self.positives), list(self.negatives)]
         return hashlib.sha256(json.dumps(["triplets", *rows]).encode()).hexdigest()
 
@@ -153,9 +144,7 @@ class Triplets:
         return Outcome(accuracy, {"accuracy": accuracy})
 
     def influence(self, items: Items) -> Influence:
-        """Return the influence of each triplet on the accuracy."""
         return mean_influence(np.where(np.isfinite(items).all(), 100.0 * (items > 0), np.nan))
 
     def clusters(self) -> Labels:
-        """Return equal labels for triplets joined by a chain of shared sentences."""
         return connected(list(zip(self.anchors, self.positives, self.negatives, strict=True)))

@@ -55,11 +55,9 @@ class Ranked:
     gains: Sequence[Sequence[float]] | None = None
 
     def sentences(self) -> list[str]:
-        """Return queries, then documents."""
         return [*self.queries, *self.documents]
 
     def sha256(self) -> str:
-        """Return the hash of texts, relevance, pools and folds."""
         pools = [[each.tolist() for each in pool] for pool in self.pools]
         folds = None if self.folds is None else self.folds.tolist()
         relevant = [list(map(int, each)) for each in self.relevant]
@@ -97,11 +95,9 @@ class Ranked:
         return Outcome(detail["map"], detail)
 
     def influence(self, items: Items) -> Influence:
-        """Return the influence of each query on MAP."""
         return mean_influence(100 * items[:, 0].astype(np.float64))
 
     def clusters(self) -> Labels:
-        """Return the groups."""
         return self.groups
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -16,6 +16,15 @@ Vectors = npt.NDArray[np.float32]
 Embed = Callable[[Sequence[str]], Vectors]  # N sentences to (N, D), same order
 Items = npt.NDArray[np.float32]  # (N,) or (N, K): results of an encoder on each pair, sentence or query, in data order
 Influence = npt.NDArray[np.float64]
+
+# Figures that are not points with higher ones better, by the first word of their protocol; averages leave them alone.
+SCALES: Mapping[str, str] = {
+    "alignment": "0 to 4, lower is better",
+    "uniformity": "-8 to 0, lower is better",
+    "anisotropy": "mean cosine, lower is better",
+    "effective-rank": "1 to width, higher is better",
+}
+
 Tune = Callable[[ClassPairs, float, int], Embed]  # pairs, learning rate and seed to a fine-tuned copy of an encoder
 
 
@@ -86,3 +95,8 @@ class Task(Protocol):
 
     def load(self, data_dir: Path | None) -> Loaded:
         """Return the data, read and checked. Raises: BadData."""
+
+
+def scale_of(protocol: str) -> str:
+    """Return the range of figures of this protocol and which are better; "" for scores, where higher is better."""
+    return SCALES.get(protocol.partition("@")[0].partition("(")[0], "")

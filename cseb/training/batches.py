@@ -134,14 +134,9 @@ def batches(
 ) -> Iterator[Rows]:
     """Yield row numbers (B,) of `recipe.steps` batches: epoch after epoch, each sentence at most once in an epoch.
 
-    A subset without a complete batch has one all the same where incomplete batches are dropped.
-
-    Args:
-        sentences: N.
-        recipe: of the training.
-        rng: for the order.
-        lengths: (N,) tokens of the sentences, needed when padding is "grouped".
-        texts: of every sentence the folded texts of its line, needed for batches without duplicates.
+    A subset without a complete batch has one all the same where incomplete batches are dropped. sentences: their
+    number. lengths: (N,) tokens, needed when padding is "grouped". texts: of every sentence the folded texts of its
+    line, needed for batches without duplicates.
     """
     done = 0
     while done < recipe.steps:
@@ -167,12 +162,7 @@ def batches(
 def without_duplicates(order: Rows, texts: Sequence[Collection[Hashable]], size: int) -> list[Rows]:
     """Return the batches of an epoch in which no text occurs twice; a row that repeats one waits for a later batch.
 
-    Source: sentence-transformers, NoDuplicatesBatchSampler.
-
-    Args:
-        order: (N,), in which rows are taken.
-        texts: of every row.
-        size: B, of a batch.
+    order: (N,), in which rows are taken. texts: of every row. Source: sentence-transformers, NoDuplicatesBatchSampler.
     """
     remaining, waiting, epoch = iter(order.tolist()), iter(list[int]()), list[Rows]()
     while True:

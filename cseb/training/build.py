@@ -40,18 +40,10 @@ def check(
     sentences: int | None = None,
     teacher_width: Callable[[Outside], int] | None = None,
 ) -> None:
-    """Construct and check every part of a resolved method against this encoder's small files.
+    """Construct and check every part of a resolved method against this encoder's small files. Raises: BadSpec, BadData.
 
-    Args:
-        method: resolved.
-        folder: of the encoder.
-        trust_remote_code: run Python code that comes with the encoder.
-        sentences: the size of the subset, where it is known.
-        teacher_width: returns the width of an outside teacher's vectors, asked only where it matters.
-
-    Raises:
-        BadSpec: the parts do not go together, or not with the encoder.
-        BadData: the encoder's files cannot be used.
+    sentences: the size of the subset, where it is known. teacher_width: returns the width of an outside teacher's
+    vectors, asked only where it matters.
     """
     parts = construct(method, folder, trust_remote_code=trust_remote_code)
     check_parts(parts)
@@ -69,16 +61,7 @@ def build(
 ) -> Built:
     """Load the encoder and attach every part; new weights come from a random stream of each part.
 
-    Args:
-        method: resolved.
-        folder: of the encoder.
-        seed: of all random streams.
-        trust_remote_code: run Python code that comes with the encoder.
-        first_stage: the method is a model of another method's first stage.
-
-    Raises:
-        BadSpec: the parts do not go together, or not with the encoder.
-        BadData: the encoder's files cannot be used.
+    first_stage: the method is a model of another method's first stage. Raises: BadSpec, BadData.
     """
     parts = construct(method, folder, seed, trust_remote_code)
     check_parts(parts, first_stage)

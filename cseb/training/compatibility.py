@@ -48,13 +48,7 @@ def check_parts(parts: Parts, first_stage: bool = False) -> None:
 
 
 def check_widths(parts: Parts, models: Sequence[Parts], teacher_width: Callable[[Outside], int]) -> None:
-    """Raise BadSpec if parts combine vectors of two widths.
-
-    Args:
-        parts: of a method.
-        models: of its first stage.
-        teacher_width: returns the width of an outside teacher's vectors.
-    """
+    """Raise BadSpec if parts combine vectors of two widths. models: of the first stage, with an outside teacher."""
     own = _width(parts)
     if getattr(parts.post, "of_encoder_width", False) and parts.head.keep and own != parts.shape.width:
         raise BadSpec(

@@ -15,11 +15,12 @@ from cseb.encoder.loading import shape_of
 from cseb.encoder.random_streams import new_weights
 from cseb.errors import BadSpec, first_line, number
 from cseb.methods.part_facts import facts
+from cseb.methods.part_names import slot_of
 from cseb.methods.recipe import Recipe
 from cseb.methods.spec import Method, Part
 from cseb.parts import Composer, Memory, Mixer, Network, Outside, Regulariser, Stages, Term, Tuning, View, Wrapper
 from cseb.parts.contract_checks import check_contract, check_needs
-from cseb.registry import SLOTS, slot_of
+from cseb.registry import SLOTS
 from cseb.seeds import INIT, VIEWS, Seed, distinct, stream_seed
 
 
@@ -78,18 +79,7 @@ class Parts:
 
 
 def construct(method: Method, folder: Path, seed: Seed = 0, trust_remote_code: bool = False) -> Parts:
-    """Return the parts of a resolved method, each with new weights from its own random stream.
-
-    Args:
-        method: resolved.
-        folder: of the encoder, of which configuration and tokenizer are read.
-        seed: of all random streams.
-        trust_remote_code: run Python code that comes with the encoder.
-
-    Raises:
-        BadSpec: options are wrong, or do not go with the encoder.
-        BadData: the encoder's files cannot be used.
-    """
+    """Return the parts of a resolved method, each with new weights from its random stream. Raises: BadSpec, BadData."""
     recipe: Recipe = instantiate(method.recipe, None)
     shape = shape_of(folder, recipe.dropout, trust_remote_code)
     terms = tuple(
@@ -125,10 +115,7 @@ def instantiate(
     """Return the object that a part names, its weights from the random stream `name`, by default the part's own name.
 
     A constructor may ask by name for `shape`, `run_steps` and `run_seed`, and that of a view maker for `needs`, what
-    the terms read of the encoder.
-
-    Raises:
-        BadSpec: an option is wrong, or the class lacks something of the contract of its slot.
+    the terms read of the encoder. Raises: BadSpec.
     """
     slot, name = slot_of(part.name), name or part.name
     constructor = SLOTS[slot][part.name]

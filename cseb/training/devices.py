@@ -19,16 +19,7 @@ BYTES_PER_WEIGHT = 16  # weight, gradient and two moments of AdamW, in float32
 
 
 def accelerator_of(device: str, precision: str) -> Accelerator:
-    """Return the Accelerator of one training run, with the arithmetic of float32 set.
-
-    Args:
-        device: "cpu" or "cuda".
-        precision: of the recipe.
-
-    Raises:
-        BadSpec: the device does not have this precision.
-        DeviceMissing: PyTorch finds no such device in this process.
-    """
+    """Return the Accelerator of one training, with the arithmetic of float32 set. Raises: BadSpec, DeviceMissing."""
     AcceleratorState._reset_state(reset_partial_state=True)  # a worker runs jobs of different precision in turn
     accelerator = Accelerator(
         cpu=device == "cpu",

@@ -48,19 +48,8 @@ def train(
 ) -> Trained:
     """Train the encoder of `built` in place on these sentences.
 
-    Args:
-        built: the method on its encoder.
-        sentences: to train on.
-        seed: of the named random streams; all randomness comes from them.
-        device: "cpu" or "cuda".
-        select: returns the dev score of an encoder; None if no checkpoint is selected.
-        watch: gets the progress.
-
-    Raises:
-        Diverged: the loss is not finite.
-        BadSpec: the device does not have the precision of the recipe.
-        DeviceMissing: PyTorch finds no such device.
-        TrainingFailed: the GPU is full.
+    select: returns the dev score of an encoder; None if no checkpoint is selected. Raises: Diverged, BadSpec,
+    DeviceMissing, TrainingFailed. All randomness comes from the named streams of the seed.
     """
     recipe, encoder = built.recipe, built.encoder
     validation, sentences = held_out(sentences, built.until)
@@ -143,11 +132,9 @@ def _first_stages(
 
 
 class Updates:
-    """The objective prepared by Accelerate, with its optimiser and schedule.
+    """The objective prepared by Accelerate for devices and processes, with its optimiser and schedule.
 
-    Attributes:
-        model: the objective as Accelerate wraps it for devices and processes.
-        skipped: updates left out because an fp16 gradient overflowed.
+    skipped: updates left out because an fp16 gradient overflowed.
     """
 
     def __init__(self, accelerator: Accelerator, objective: Objective, recipe: Recipe) -> None:

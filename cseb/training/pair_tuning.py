@@ -27,13 +27,9 @@ def tuner_of(embed: Embed) -> Tune | None:
 
 
 def tuned(encoder: Encoder, pairs: ClassPairs, rate: float, seed: int) -> Embed:
-    """Return the vectors of a copy, trained on all pairs once so that cosines approach `pairs.same`.
+    """Return the vectors of a copy, trained on all pairs in their order once so that cosines approach `pairs.same`.
 
-    Args:
-        encoder: Any encoder; it is not changed.
-        pairs: In the order of training.
-        rate: The highest learning rate.
-        seed: Of dropout.
+    rate: the highest learning rate. seed: of dropout.
     """
     copy = encoder.sibling().float().requires_grad_(True).train()
     tokens = copy.tokenise(pairs.texts, copy.limit())

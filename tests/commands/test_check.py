@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from typer.testing import Result
 
-from benchmarks.archive import archive
 from cseb.records.store import Store
 from cseb.regression.expected import FILE
 from tests import command_line
@@ -137,24 +136,6 @@ def test_only_the_cells_that_a_benchmark_names_are_checked(grid: Path) -> None:
     found = call(grid, *data)
     assert found.exit_code == 0, found.output
     assert "no; 1 of 1 cell as expected, 1 of them identical to the last bit" in found.output
-
-
-def test_of_a_whole_grid_the_named_cells_are_compared(grid: Path) -> None:
-    results = grid.parent / "whole"
-    data = ["--data-dir", str(grid.parent / "data")]
-    ran = command_line.call(
-        "run", str(grid), *data, "--results", str(results), "--device", "cpu", "--workers", "1", "--quiet"
-    )
-    assert ran.exit_code == 0, ran.output
-    assert len(Store(results).keys()) == 8
-    assert "1 record written" in call(grid, "--update", "--results", results).output
-    archive(results, grid.parent / "packed")
-    found = call(grid, "--results", grid.parent / "packed")
-    assert found.exit_code == 0, found.output
-    assert "no; 1 of 1 cell as expected, 1 of them identical to the last bit" in found.output
-    assert "no; 2 of 2 cells as expected, 2 of them identical to the last bit" in found.output  # both checkpoints
-    again = command_line.call("show", next(iter(Store(results).keys())), "--rerun", "--results", str(results), *data)
-    assert again.exit_code == 0, again.output
 
 
 def test_without_its_data_a_benchmark_is_skipped(

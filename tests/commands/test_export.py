@@ -13,7 +13,7 @@ import cseb
 from cseb.embedders import onnx_graph
 from cseb.embedders.folders import saved_encoder
 from cseb.errors import BadData, BadSpec
-from cseb.experiment.onnx_export import Drift, change, export_onnx, section
+from cseb.experiment.onnx_export import Drift, export_onnx, section
 from cseb.records.record import Record
 from cseb.records.store import Store
 from cseb.tasks.evaluate import score_all
@@ -110,7 +110,7 @@ def test_an_onnx_file_needs_packages_that_are_named(
 def test_the_card_says_what_an_onnx_file_costs() -> None:
     drifts = [Drift("a@1", 50.0, 49.5), Drift("b@1", 50.0, None)]
     assert [one.change for one in drifts] == [-0.5, None]
-    assert [change(one) for one in (*drifts, Drift("c@1", 50.0, 49.999))] == ["-0.50", "--", "+0.00"]
+    assert [one.cells()[2] for one in (*drifts, Drift("c@1", 50.0, 49.999))] == ["-0.50", "--", "+0.00"]
     said = "\n".join(section("onnx-int8", drifts))
     assert "| a@1 | 50.00 | 49.50 | -0.50 |\n| b@1 | 50.00 | collapsed | -- |" in said
     assert "`onnx/model_int8.onnx`: the backbone, weights and activations in 8 bits" in said

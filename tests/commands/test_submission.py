@@ -253,7 +253,7 @@ def test_pickled_scores_are_not_opened(packed: Path, tmp_path: Path) -> None:
 def test_only_installed_tasks_are_loaded(name: str, tmp_path: Path) -> None:
     (tmp_path / "secret.tsv").write_text("text\tlabel\n")
     with pytest.raises(BadData, match="no installed task"):
-        loader_of_installed("")(name.format(tmp_path))
+        loader_of_installed()(name.format(tmp_path))
 
 
 @pytest.mark.parametrize(("torch", "badge"), [("1.0", "rerun within tolerance"), ("", "refused")])

@@ -145,7 +145,9 @@ def test_lost_items_and_files_that_are_no_records(copy: Path) -> None:
     assert any(line.startswith("not a record") for line in lines)
 
 
-def test_a_record_that_cannot_be_checked_is_named_and_the_others_are_checked(copy: Path) -> None:
+def test_a_record_that_cannot_be_checked_is_named_and_the_others_are_checked(
+    copy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The first of them ended it all with the error of whoever should have had its task files."""
     from dataclasses import replace
 
@@ -157,7 +159,8 @@ def test_a_record_that_cannot_be_checked_is_named_and_the_others_are_checked(cop
     sick = record("cls", tasks=("sickr@1",), values=(50.0,), dev="", benchmark="eval")
     sick = sick.model_copy(update={"scores": tuple(replace(one, items=4927) for one in sick.scores)})
     store.write(sick, {"sickr@1/last": np.zeros(4927, dtype=np.float32)})
-    result = call("show", copy, "--verify", "--data-dir", copy)
+    monkeypatch.setenv("CSEB_DATA_DIR", str(copy))
+    result = call("show", copy, "--verify")
     assert result.exit_code == 1
     assert result.stderr == ""
     lines = result.output.splitlines()

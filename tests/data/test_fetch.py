@@ -15,7 +15,7 @@ import pytest
 from cseb.data import hub, places
 from cseb.data.manifest import DataFile, DataSet, OnHub
 from cseb.data.places import fetch, locate
-from cseb.errors import BadData
+from cseb.errors import BadData, BadResults
 
 CONTENT = {"MR/a.pos": b"good\n", "MR/a.neg": b"bad\n"}
 PACKED = DataSet("mr", "", "", "http://x", tuple(DataFile(name, 1) for name in CONTENT), hub=OnHub("o/n", "all.tar"))
@@ -146,6 +146,6 @@ def test_an_archive_of_the_hub_is_unpacked_where_tasks_look(served: list[str], t
     other = DataSet("mr", "", "", "http://x", (DataFile("MR/b.pos", 1),), hub=PACKED.hub)
     with pytest.raises(BadData, match=r"all.tar lacks MR/b\.pos; nothing was copied"):
         fetch(other, other.files, tmp_path / "to")
-    with pytest.raises(BadData, match=r"MR/a\.pos cannot be written: Not a directory"):
+    with pytest.raises(BadResults, match=r"MR/a\.pos cannot be written: Not a directory"):
         fetch(PACKED, PACKED.files, archive / "wiki.txt")
     assert hub.hub_file("o/n", "all.tar").is_file()

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from cseb.data.corpus import pack
 from cseb.data.read_corpus import read_corpus
 from cseb.data.subset import draw, order, size_of, subset_sha256, write_subset
-from cseb.errors import BadBenchmark, BadData
+from cseb.errors import BadBenchmark, BadResults
 
 SEEDS = st.integers(0, 2**40)
 
@@ -94,5 +94,5 @@ def test_a_subset_never_replaces_its_corpus(tmp_path: Path) -> None:
 
 def test_a_subset_that_cannot_be_written_is_answered(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
-    with pytest.raises(BadData, match="cannot be written"):
+    with pytest.raises(BadResults, match="cannot be written"):
         write_subset(tmp_path / "file" / "few.txt", pack("mine", ["a"]), 1, seed=0)

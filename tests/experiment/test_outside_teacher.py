@@ -1,6 +1,6 @@
 """A teacher from elsewhere in a job: found and hashed when it is planned, its vectors kept, the record marked."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +10,9 @@ import pytest
 from cseb.data.corpus import pack
 from cseb.errors import BadData
 from cseb.experiment import outside_teacher
-from cseb.experiment.single_job import single_job
+from cseb.experiment.benchmark import Benchmark
+from cseb.experiment.job import Job
+from cseb.experiment.plan import plan
 from cseb.experiment.train_job import JobTraining
 from cseb.parts.outside_teacher import OutsideTeacher
 from tests.conftest import SENTENCES
@@ -26,12 +28,20 @@ def teacher(tmp_path: Path) -> str:
     return str(tmp_path / "teacher.npz")
 
 
-def job_of(teacher: str, more: str = ""):
-    text = f"distil-l2+outside_teacher(encoder={teacher!r}){more}+{STEPS}"
-    return single_job(text, pack("mine", SENTENCES), "cseb-tiny")
+@pytest.fixture
+def job_of(tmp_path: Path) -> Callable[..., Job]:
+    """A function that returns the job of a teacher on all sentences."""
+    (tmp_path / "corpus.txt").write_text("\n".join(SENTENCES))
+
+    def planned(teacher: str, more: str = "") -> Job:
+        text = f"distil-l2+outside_teacher(encoder={teacher!r}){more}+{STEPS}"
+        grid = {"methods": text, "fractions": (1.0,), "seeds": 1, "tasks": "toy-mixed"}
+        return plan(Benchmark(name="mine", corpus=str(tmp_path / "corpus.txt"), encoder="cseb-tiny", **grid))[0]
+
+    return planned
 
 
-def test_the_content_of_a_teacher_is_part_of_the_identity(teacher: str) -> None:
+def test_the_content_of_a_teacher_is_part_of_the_identity(teacher: str, job_of: Callable[..., Job]) -> None:
     once = job_of(teacher)
     (source,) = once.external_inputs
     assert source.name == teacher
@@ -41,7 +51,7 @@ def test_the_content_of_a_teacher_is_part_of_the_identity(teacher: str) -> None:
 
 
 def test_a_job_trains_with_its_teacher_and_gives_the_same_bits_from_kept_vectors(
-    teacher: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    teacher: str, job_of: Callable[..., Job], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(outside_teacher, "cache_folder", lambda: tmp_path / "kept")
     job = job_of(teacher)
@@ -54,7 +64,7 @@ def test_a_job_trains_with_its_teacher_and_gives_the_same_bits_from_kept_vectors
 
 
 def test_vectors_are_kept_for_the_same_list_of_texts_alone(
-    teacher: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    teacher: str, job_of: Callable[..., Job], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(outside_teacher, "cache_folder", lambda: tmp_path / "kept")
     asked: list[int] = []
@@ -79,11 +89,11 @@ def test_vectors_are_kept_for_the_same_list_of_texts_alone(
     assert np.array_equal(embed(SENTENCES[:6]), once)
 
 
-def test_a_teacher_that_is_not_there_is_named_before_anything_trains() -> None:
+def test_a_teacher_that_is_not_there_is_named_before_anything_trains(job_of: Callable[..., Job]) -> None:
     with pytest.raises(BadData, match=r"outside_teacher: encoder: .* no such folder.*; it may be a folder, a hub name"):
         job_of("st:no/such/folder/here")
 
 
-def test_its_width_is_asked_of_the_teacher_itself(teacher: str) -> None:
+def test_its_width_is_asked_of_the_teacher_itself(teacher: str, job_of: Callable[..., Job]) -> None:
     stage = JobTraining.of(job_of(teacher, "+outside_teacher(width=own)+project(width=5)"), pack("mine", SENTENCES))
     assert outside_teacher.width_of(stage.built.outside) == 5

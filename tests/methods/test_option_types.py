@@ -13,10 +13,11 @@ from cseb.errors import BadSpec, CsebError, number
 from cseb.methods import option_types
 from cseb.methods.grammar import parse_method
 from cseb.methods.part_facts import facts
+from cseb.methods.part_names import slot_of
 from cseb.methods.spec import Edit, Part
 from cseb.parts import online_augment, part_composition
 from cseb.parts.terms import attention_mutual_information, dimension_contrast
-from cseb.registry import SLOTS, slot_of
+from cseb.registry import SLOTS
 from cseb.training.construct import instantiate
 
 PARTS = [name for registry in SLOTS.values() for name in registry.builtin]

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from cseb.errors import BadSpec, CsebError, UnknownName
 from cseb.methods.grammar import parse_method, parse_methods, parse_scale
 from cseb.methods.part_facts import facts
+from cseb.methods.part_names import part_names, slot_of
 from cseb.methods.spec import Part, part, preset
-from cseb.registry import METHODS, SLOTS, part_names, slot_of
+from cseb.registry import METHODS, SLOTS
 
 
 def options(method: str, name: str, fraction: float = 1.0, scale: str = "") -> dict[str, object]:

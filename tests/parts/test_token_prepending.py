@@ -11,8 +11,8 @@ from torch import nn
 from cseb.encoder.encoder import Encoder
 from cseb.encoder.interface import Family, Shape
 from cseb.errors import BadResults, BadSpec
-from cseb.experiment.export import refuse_unsaved
 from cseb.methods.grammar import parse_method
+from cseb.methods.spec import refuse_unsaved
 from cseb.parts.token_prepending import MARK, TEMPLATE, TokenPrepending, prepended
 from cseb.training.build import build, check
 from tests.conftest import SENTENCES
@@ -140,4 +140,4 @@ def test_what_cannot_be_is_one_line(decoder: Decoder, tiny: Tiny) -> None:
     with pytest.raises(
         BadResults, match="cannot be saved: sentence-transformers cannot load what token_prepending adds"
     ):
-        refuse_unsaved(SimpleNamespace(method=method, label="it"))  # type: ignore[arg-type]
+        refuse_unsaved("it", method)

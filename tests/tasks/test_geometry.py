@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from cseb.errors import BadData
-from cseb.registry import SCALES, TASK_GROUPS, TASKS, scale_of
+from cseb.registry import TASK_GROUPS, TASKS
 from cseb.tasks.geometry import MEASURES, Shape, shape
 from cseb.tasks.names import parse_tasks
 from cseb.tasks.pairs import Pairs, RatedPairs
+from cseb.tasks.task import SCALES, scale_of
 
 SHARED = Path(__file__).parents[2].parent / "shared" / "data" / "senteval"
 NAMES = ("alignment", "uniformity", "anisotropy", "effective-rank")

@@ -99,7 +99,7 @@ class AMI(EncoderPart, LossTerm):
         number, what = (len(self.read_layers), "layers") if by_layers else (self.shape.heads, "heads")
         if number % 2:
             raise BadSpec(
-                f"ami: {self.slicing} needs an even number of {what}, not {number}; try the other slicing or layers"
+                f"ami: {self.slicing} needs an even number of {what}, not {number}; take other slicing or layers"
             )
 
     def forward(self, step: LossInputs) -> Tensor:

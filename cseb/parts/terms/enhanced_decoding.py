@@ -47,10 +47,8 @@ class EnhancedDecoder(nn.Module):
     def forward(self, words: Tensor, h: Tensor, hidden: Tensor) -> Tensor:
         """Return states (B, T, D).
 
-        Args:
-            words: (B, T, D), embeddings of the words; the first is replaced by the sentence vector.
-            h: (B, D), sentence vectors.
-            hidden: (B, T, T), True where a position (second axis) cannot see a word (third axis).
+        words: (B, T, D), embeddings of the words; the first is replaced by the sentence vector. h: (B, D), sentence
+        vectors. hidden: (B, T, T), True where a position (second axis) cannot see a word (third axis).
         """
         positions = self.positions(torch.arange(words.shape[1], device=words.device))
         keys = self.dropout(self.norms[0](words + positions))

@@ -48,9 +48,7 @@ class MNTP(LossTerm):
         if BOTH_SIDES in shape.family.gives or shape.folder is None:
             raise BadSpec("mntp: this encoder is no decoder; take +mlm")
         if getattr(configuration(shape.folder), SWITCH, True):
-            raise BadSpec(
-                f"mntp: this decoder's tokens attend to those before them alone; take `encoder` {BIDIRECTIONAL}ENCODER"
-            )
+            raise BadSpec(f"mntp: its tokens attend to those before them alone; take `encoder` {BIDIRECTIONAL}ENCODER")
         tokenizer = tokenizers.read(shape.folder, trust_remote_code=False)
         ids = tokenizer(blank, add_special_tokens=False)["input_ids"]
         if len(ids) != 1 or ids[0] == tokenizer.unk_token_id:

@@ -40,11 +40,9 @@ class FewLabels:
     test: Rows
 
     def sentences(self) -> list[str]:
-        """Return the sentences of all examples."""
         return [text for texts in self.texts for text in texts]
 
     def sha256(self) -> str:
-        """Return the hash of examples, labels and draws, in order."""
         rows = ["\t".join([str(label), *texts]) for texts, label in zip(self.texts, self.labels, strict=True)]
         rows += [f"{draw.tolist()}" for draw in (*self.draws, self.test)]
         return hashlib.sha256("\n".join(rows).encode()).hexdigest()
@@ -60,7 +58,6 @@ class FewLabels:
         return np.stack(right, axis=1).astype(np.float32)
 
     def outcome(self, items: Items) -> Outcome:
-        """Return the mean accuracy over draws and its standard deviation."""
         if not np.isfinite(items).all():
             return Outcome(None, dict.fromkeys(("accuracy", "accuracy.sd")))
         by_draw = 100 * items.astype(np.float64).mean(axis=0)
@@ -72,7 +69,6 @@ class FewLabels:
         return mean_influence(100 * items.astype(np.float64).mean(axis=1))
 
     def clusters(self) -> Labels:
-        """Return equal labels for test examples joined by a chain of shared sentences."""
         return connected([self.texts[row] for row in self.test])
 
 
@@ -85,12 +81,10 @@ class Shots:
 
     @property
     def name(self) -> str:
-        """Return the name as users type it."""
         return f"shots{self.shots}:{self.task.name}"
 
     @property
     def version(self) -> int:
-        """Return the version of the task."""
         return self.task.version
 
     @property

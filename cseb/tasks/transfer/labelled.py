@@ -32,11 +32,9 @@ class LabelledTexts:
     recipe: Recipe
 
     def sentences(self) -> list[str]:
-        """Return the sentences of all parts, both sides of pairs."""
         return [text for part in self.parts for texts in part.texts for text in texts]
 
     def sha256(self) -> str:
-        """Return the hash of sentences and labels, part by part, in order."""
         rows = [
             "\t".join([str(place), str(label), *texts]) + "\n"
             for place, part in enumerate(self.parts)
@@ -84,7 +82,6 @@ class LabelledTexts:
         return mean_influence(100 * self.right(items).astype(np.float64))
 
     def clusters(self) -> Labels:
-        """Return equal labels for examples joined by a chain of shared sentences."""
         return connected(self.scored.texts)
 
     @property

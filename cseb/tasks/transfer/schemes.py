@@ -81,12 +81,9 @@ def searches(recipe: Recipe, rows: Rows, labels: Labels) -> list[Problem]:
 def best(recipe: Recipe, trained: Sequence[Sequence[Trained]]) -> tuple[float, float]:
     """Return the value with the best rounded mean over folds, the first of equals, and its mean accuracy."""
     by_value = list(zip(*trained, strict=True))  # then by fold
-    place = int(np.argmax([_percent([_criterion(each) for each in folds]) for folds in by_value]))
+    criteria = [[each.accuracy if each.criterion is None else each.criterion for each in folds] for folds in by_value]
+    place = int(np.argmax([_percent(each) for each in criteria]))
     return recipe.grid[place], _percent([each.accuracy for each in by_value[place]])
-
-
-def _criterion(trained: Trained) -> float:
-    return trained.accuracy if trained.criterion is None else trained.criterion
 
 
 def _percent(parts: Sequence[float]) -> float:

@@ -35,7 +35,6 @@ class FineTuned(FewLabels):
     calls_encoder: ClassVar[bool] = True
 
     def sha256(self) -> str:
-        """Return the hash of examples, draws and options."""
         return hashlib.sha256(f"{FewLabels.sha256(self)} {self.rate} {self.steps}".encode()).hexdigest()
 
     def items(self, embed: Embed) -> Items:
@@ -86,12 +85,10 @@ class SetFit:
 
     @property
     def name(self) -> str:
-        """Return the name as users type it."""
         return f"setfit{self.shots}{self.options}:{self.task.name}"
 
     @property
     def version(self) -> int:
-        """Return the version of the task."""
         return self.task.version
 
     @property
