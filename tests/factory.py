@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+
+import numpy as np
 
 from cseb.records.method_text import read_method
 from cseb.records.record import Cost, Failure, Origin, Protocol, Record, Score, Source, Subset, Trace
+from cseb.records.store import Store
 
 TASKS = ("sts12@1", "sts13@1", "sickr@1")
 CORPUS = 100_000  # sentences
@@ -102,3 +107,12 @@ def grid() -> list[Record]:
                         record(method, size, seed, values=values, last=points, failed=failed, data_seen=seen)
                     )
     return records
+
+
+def stored(folder: Path, *records: Record, items: Mapping[str, np.ndarray] = MappingProxyType({})) -> Store:
+    """A folder with these records, each with these items."""
+    store = Store(folder)
+    store.prepare()
+    for run in records:
+        store.write(run, dict(items))
+    return store

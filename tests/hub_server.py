@@ -68,10 +68,10 @@ class Hub:
         answer = {"url": f"{self.address}/{name}", "name": name}
         return (409, {"error": "You already created this model repo", **answer}) if there else (200, answer)
 
-    def _place(self, one: dict[str, Any]) -> dict[str, Any]:
-        if one["oid"] in self.stored:
-            return one
-        return {**one, "actions": {"upload": {"href": f"{self.address}/storage/{one['oid']}"}}}
+    def _place(self, item: dict[str, Any]) -> dict[str, Any]:
+        if item["oid"] in self.stored:
+            return item
+        return {**item, "actions": {"upload": {"href": f"{self.address}/storage/{item['oid']}"}}}
 
     def _commit(self, name: str, body: bytes) -> tuple[int, Any]:
         stored = self.files.setdefault(name, {})

@@ -9,19 +9,16 @@ import pytest
 
 from benchmarks.archive import Packed, archive
 from cseb.errors import BadResults, BadSpec
+from cseb.records.record import Record
 from cseb.records.store import Store
-from tests.factory import record
+from tests.factory import record, stored
 
 BOTH = {"sts12@1/best": np.ones(3, dtype=np.float32), "sts12@1/last": np.zeros(3, dtype=np.float32)}
 LAST = {"sts12@1/last": np.zeros(3, dtype=np.float32)}
 
 
-def folder(path: Path, *records: object, items: object = BOTH) -> Path:
-    store = Store(path)
-    store.prepare()
-    for run in records:
-        store.write(run, items)  # type: ignore[arg-type]
-    return path
+def folder(path: Path, *records: Record, items: dict[str, np.ndarray] = BOTH) -> Path:
+    return stored(path, *records, items=items).folder
 
 
 def names(out: Path) -> list[str]:

@@ -20,6 +20,7 @@ from cseb.launchers.claims import folder_of
 from cseb.launchers.local import Local
 from cseb.records.store import Store
 from tests import standin_grid
+from tests.factory import stored
 
 ROOT = Path(__file__).parents[1]
 JOBS = 24
@@ -29,8 +30,7 @@ Victim = Literal["worker", "parent", "group"]
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Store:
     """The grid as it is when nothing happens."""
-    store = Store(tmp_path_factory.mktemp("whole") / "results")
-    store.prepare()
+    store = stored(tmp_path_factory.mktemp("whole") / "results")
     assert launch(standin_grid.grid(JOBS), store, Local(1), lambda e: None, target=standin_grid.TARGET).done == JOBS
     return store
 

@@ -13,8 +13,6 @@ import pytest
 from cseb import open_data
 from cseb.data.read_corpus import read_corpus
 from cseb.errors import BadData
-from cseb.tasks.names import parse_names
-from tests.stderr_lines import without_progress
 
 FILES = json.loads((open_data.FOLDER / "files.json").read_text())
 TASKS = ("snli", "banking77", "clinc150")
@@ -122,10 +120,6 @@ def test_a_file_that_is_damaged_or_gone_is_one_line(
     assert "\n" not in str(caught.value)
 
 
-def test_a_group_of_test_tasks_and_none_of_them_is_for_choosing() -> None:
-    assert parse_names("open") == list(TASKS)
-
-
 @pytest.mark.slow
 def test_as_typed(tmp_path: Path) -> None:
     result = call(tmp_path, "eval", "cseb-tiny", "--pooler", "mean", "--tasks", "open")
@@ -136,10 +130,3 @@ def test_as_typed(tmp_path: Path) -> None:
     report = call(tmp_path, "report").stdout
     assert report.splitlines()[2].split() == ["encoder", *TASKS]
     assert "words:tf-idf" in report
-
-
-def test_names_as_typed(tmp_path: Path) -> None:
-    assert len(call(tmp_path, "data", "sample", "wikipedia:50", "--size", "2").stdout.splitlines()) == 2
-    wrong = call(tmp_path, "eval", "cseb-tiny", "--tasks", "banking78")
-    assert (wrong.returncode, len(without_progress(wrong.stderr))) == (2, 1)
-    assert "did you mean banking77" in wrong.stderr

@@ -105,11 +105,6 @@ def test_records_speak_for_themselves_when_the_package_is_gone(kit: Kit, trained
     ("entries", "asked", "told"),
     [
         ("[cseb.terms]\ncosent = cosent_kit.term:CoSent\n", "simcse+cosent", "no group is called cseb.terms; did"),
-        ("[cseb.poolers]\ncosent = cosent_kit.term:CoSent\n", "simcse+cosent", "did you mean pooler behind cseb."),
-        ("[cseb.term]\nmy.cosent = cosent_kit.term:CoSent\n", "simcse+my.cosent", "such as my_cosent"),
-        ("[cseb.term]\n2cosent = cosent_kit.term:CoSent\n", "simcse+2cosent", "such as my_2cosent"),
-        ("[cseb.term]\nco-sent = cosent_kit.term:CoSent\n", "simcse+co-sent", "such as co_sent"),
-        ("[cseb.term]\nmean = cosent_kit.term:CoSent\n", "simcse+nothing", "a part of this name, in the slot pooler"),
         ("[cseb.method]\nkit = cosent_kit.method:OTHER\n", "kit", "says name='another'"),
         ("[cseb.method]\nkit = cosent_kit.term:CoSent\n", "kit", "a cseb.methods.spec.Method is needed"),
     ],
@@ -127,12 +122,7 @@ def test_names_are_checked_when_they_are_read(kit: Kit, entries: str, asked: str
     ("spec", "told"),
     [
         ("simcse+cosent(scale=0)", "cosent: scale is 0; it must be above 0"),
-        ("simcse+cosent(scale=none)", "cosent: scale is None; a finite number is needed"),
         ("simcse+cosent(scales=3)", "cosent has no option 'scales'; did you mean scale"),
-        ("simcse+infonce(temperature=0)", "infonce: temperature is 0; it must be above 0"),
-        ("simcse+moco(size=0)", "queue: size is 0"),
-        ("pcl+pairs(x=1)", "pairs has no option 'x'"),
-        ("simcse+infonce(temperature=-1e999)", "an option is -inf; finite numbers"),
         (f"simcse+moco(size={'9' * 400})", "an option is a whole number of about 400 digits"),
     ],
 )
@@ -149,7 +139,6 @@ def test_planning_refuses_what_the_run_refuses(kit: Kit, spec: str, told: str) -
         ("needs: ClassVar[frozenset[str]] = frozenset()", 'needs = {"layer"}', "its class has needs = {'layer'}"),
         ("views: ClassVar[int] = 2", 'views = "two"', "cosent: its class has views = 'two'"),
         ("return F.cross_entropy(scores, arange(len(scores)))", "return scores.diag()", "a tensor of shape (4,)"),
-        ("return F.cross_entropy(scores, arange(len(scores)))", "return 1.0", "cosent: returned float"),
         ('data_seen = "external"', 'data_seen = "everything"', "'everything'; allowed: 'external', 'labels'"),
         ('external = {"words": "file"}', 'external = {"word": "file"}', "its external is {'word': 'file'}"),
     ],

@@ -36,13 +36,13 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install
 
 
 def test_a_name_stands_for_what_its_module_holds() -> None:
-    known = Registry("term", TERMS)
-    assert known["ours"] is json.dumps
-    assert list(known) == ["ours"]
-    assert len(known) == 1
-    assert "theirs" not in known
+    names = Registry("term", TERMS)
+    assert names["ours"] is json.dumps
+    assert list(names) == ["ours"]
+    assert len(names) == 1
+    assert "theirs" not in names
     with pytest.raises(UnknownName, match="no term is called 'our'; did you mean ours"):
-        known["our"]
+        names["our"]
 
 
 @pytest.mark.parametrize("target", ["no_such_module:f", "json:no_such_function", "not a name:f"])
@@ -54,9 +54,9 @@ def test_a_target_that_is_not_there_is_named(target: str) -> None:
 
 def test_a_package_adds_names_to_ours(install: Install) -> None:
     install("[cseb.term]\ntheirs = json:loads\n[cseb.method]\nmy-method = json:load\n[other]\nx = json:loads\n")
-    known = Registry("term", TERMS)
-    assert list(known) == ["ours", "theirs"]
-    assert known["theirs"] is json.loads
+    names = Registry("term", TERMS)
+    assert list(names) == ["ours", "theirs"]
+    assert names["theirs"] is json.loads
     assert Registry("method", {})["my-method"] is json.load
     assert [package_of("term", name) for name in ("theirs", "ours")] == [("kit", "1.0"), ("", "")]
     assert left_out() == ()

@@ -2,7 +2,7 @@
 
 import hashlib
 
-from cseb.seeds import DROPOUT, INIT, ORDER, SUBSET, TERMS, VARIED, VIEWS, SingleStreamSeed, distinct, stream_seed
+from cseb.seeds import DROPOUT, INIT, ORDER, SUBSET, TERMS, VARIED, VIEWS, SingleStreamSeed, stream_seed
 
 STREAMS = (SUBSET, ORDER, INIT, DROPOUT, VIEWS, TERMS)
 
@@ -24,7 +24,3 @@ def test_varying_one_purpose_leaves_the_others_at_seed_0() -> None:
 def test_the_weights_of_a_part_belong_to_init() -> None:
     assert SingleStreamSeed(7, "init").of("init/mlp") == 7
     assert SingleStreamSeed(7, "order").of("init/mlp") == 0
-
-
-def test_equal_names_are_numbered() -> None:
-    assert distinct(["mlm", "ami", "mlm", "mlm"]) == ["mlm", "ami", "mlm#2", "mlm#3"]

@@ -20,9 +20,9 @@ from cseb.experiment.job import Job
 from cseb.experiment.plan import plan
 from cseb.experiment.run_job import run_job
 from cseb.methods.grammar import parse_methods
-from cseb.records.store import Store
 from cseb.registry import METHODS
 from cseb.training.build import check
+from tests.factory import stored
 from tests.world import triples
 
 TABLES = [name for name in shipped.benchmark_names() if "-table" in name or "-figure" in name]
@@ -74,8 +74,8 @@ def test_a_table_states_its_grid(name: str) -> None:
     assert table.seeds in (1, 5)
     assert table.notes
     missing, others = MISSING.search(table.notes), OTHERS.search(table.notes)
-    known = {method.replace("-", "") for method in METHODS}
-    assert not missing or not known & {each.strip().lower().replace("-", "") for each in missing[1].split(",")}
+    methods = {method.replace("-", "") for method in METHODS}
+    assert not missing or not methods & {each.strip().lower().replace("-", "") for each in missing[1].split(",")}
     assert not others or parse_methods(others[1])
     if table.elsewhere:  # the same rows, or those that need no network
         assert len(parse_methods(table.elsewhere)) >= len(parse_methods(table.methods)) - 1
@@ -101,8 +101,7 @@ def test_a_table_runs_in_miniature(name: str, tmp_path: Path) -> None:
     quick = benchmarks.override(small, seeds=1, steps=2, tasks="toy-captions", dev="none")
     jobs = plan(quick.model_copy(update={"scale": f"{quick.scale}, entropy_models(steps=1)"}))
     job = min(reversed([job for job in jobs if job.size == jobs[0].size]), key=lambda job: job.recipe.batch_size)
-    store = Store(tmp_path / "results")
-    store.prepare()
+    store = stored(tmp_path / "results")
     record = run_job(job, store, lambda progress: None)
     assert (record.status, record.benchmark) == ("done", f"{name}-on-demo")
     assert store.read(job.key) == record

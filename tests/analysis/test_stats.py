@@ -51,13 +51,6 @@ def test_mean_and_deviation_are_those_of_numpy_to_the_bit(seeds: int) -> None:
     assert score(runs[0], TASKS, "best") == np.mean([points[0]] * 3)
 
 
-def test_a_cell_by_hand() -> None:
-    runs = {seed: record(seed=seed, values=(value,) * 3) for seed, value in enumerate((70.0, 72.0, 77.0))}
-    shown = cell(runs, (0, 1, 2), TASKS, "best")
-    assert shown.mean == 73.0
-    assert shown.sd == pytest.approx(13**0.5)  # ((-3)^2 + (-1)^2 + 4^2) / 2
-
-
 def test_seeds_that_do_not_contribute_are_counted_and_named() -> None:
     runs = {
         0: record(seed=0, values=(60.0, 60.0, 60.0)),

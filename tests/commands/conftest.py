@@ -14,7 +14,7 @@ from cseb.experiment.plan import plan
 from cseb.experiment.run_job import run_job
 from cseb.records.record import Record
 from cseb.records.store import Store
-from tests.command_line import call
+from tests.command_line import printed
 from tests.conftest import SENTENCES
 from tests.world import WORLD
 
@@ -71,6 +71,5 @@ def ran(tmp_path_factory: pytest.TempPathFactory, tiny: Callable[[str], Path]) -
         *("--tasks", "toy-captions,toy-mixed", "--dev", "toy-dev", "--results", folder / "results"),
         *("--device", "cpu", "--workers", "1", "--quiet"),
     ]
-    result = call("run", WORLD, *options)
-    assert result.exit_code == 0, result.output
+    printed("run", WORLD, *options)
     return folder / "results"

@@ -13,7 +13,7 @@ import pytest
 import cseb
 from benchmarks.archive import main
 from cseb.experiment import benchmark as benchmarks
-from tests.command_line import call
+from tests.command_line import call, printed, refused
 
 
 def archive(*words: object) -> str:
@@ -47,26 +47,22 @@ def test_commands_read_an_archive_as_they_read_the_folder(loose: Path, out: Path
         ["show", "--verify"],
         ["compare", "--baseline", "all"],
     ):
-        here, there = (call(command[0], folder, *command[1:]) for folder in (loose, out))
-        assert here.output.replace(str(loose), "") == there.output.replace(str(out), ""), command
-        assert here.exit_code == there.exit_code
+        from_folder, from_archive = (call(command[0], folder, *command[1:]) for folder in (loose, out))
+        assert from_folder.output.replace(str(loose), "") == from_archive.output.replace(str(out), ""), command
+        assert from_folder.exit_code == from_archive.exit_code
     shown = call("show", key, "--results", out).stdout
     assert f"{out}/records.zip.xz, runs/{key}.json" in shown
     assert f"{out}/items.zip, items/{key}.npz" in shown
-    again = call("show", key, "--rerun", "--results", out)
-    assert again.exit_code == 0, again.output
+    printed("show", key, "--rerun", "--results", out)
 
 
 def test_what_is_left_out_is_counted_and_no_error(loose: Path, tmp_path: Path) -> None:
-    names = sorted({one.method for one in cseb.load(loose).records})
+    names = sorted({record.method for record in cseb.load(loose).records})
     assert names[0] == "cls"
     packed = archive(loose, "--out", tmp_path / "some", "--items", "cls", "--select", "best")
     assert packed.startswith("2 records, 1 of them with items")
-    found = call("show", tmp_path / "some", "--verify")
-    assert found.exit_code == 0, found.output
-    assert (
-        found.stdout == "1 of 2 records verified, 14 figures recomputed; the archive leaves out the items of 6 scores\n"
-    )
+    result = printed("show", tmp_path / "some", "--verify")
+    assert result == "1 of 2 records verified, 14 figures recomputed; the archive leaves out the items of 6 scores\n"
     archive(loose, "--out", tmp_path / "none", "--items", "none")
     bare = call("show", tmp_path / "none", "--verify")
     assert (
@@ -76,7 +72,7 @@ def test_what_is_left_out_is_counted_and_no_error(loose: Path, tmp_path: Path) -
 
 
 def test_what_an_archive_leaves_out_is_no_difference_of_a_rerun(loose: Path, tmp_path: Path) -> None:
-    key = next(one.key for one in cseb.load(loose).records if one.method != "cls")
+    key = next(record.key for record in cseb.load(loose).records if record.method != "cls")
     for name, options, end in (
         (
             "best",
@@ -88,8 +84,8 @@ def test_what_an_archive_leaves_out_is_no_difference_of_a_rerun(loose: Path, tmp
         archive(loose, "--out", tmp_path / name, *options)
         again = call("show", key, "--rerun", "--results", tmp_path / name)
         assert (again.exit_code, again.output.splitlines()[-1]) == (0, f"{key}: {end}")
-    with np.load(loose / "items" / f"{key}.npz") as held:
-        fewer = {one: held[one] for one in held.files[:-1]}
+    with np.load(loose / "items" / f"{key}.npz") as items:
+        fewer = {record: items[record] for record in items.files[:-1]}
     np.savez(loose / "items" / f"{key}.npz", **fewer)
     lost = call("show", key, "--rerun", "--results", loose)
     assert lost.exit_code == 1 and "shapes differ" in lost.output, "nothing is left out on purpose where it was run"
@@ -125,15 +121,15 @@ def test_grids_of_several_runs_are_one_benchmark(loose: Path, tmp_path: Path) ->
     (path,) = loose.glob("benchmark-*.yaml")
     whole = benchmarks.load(str(path))
     tuned = {"simcse": "recipe(learning_rate=1e-3)", "msse": "recipe(learning_rate=1e-4)"}
-    one, other = tmp_path / "one", tmp_path / "other"
+    first, other = tmp_path / "one", tmp_path / "other"
     for folder, changes in (
-        (one, {"methods": "cls, simcse", "sizes": (20, 100), "seeds": 2, "per_method": {"simcse": tuned["simcse"]}}),
+        (first, {"methods": "cls, simcse", "sizes": (20, 100), "seeds": 2, "per_method": {"simcse": tuned["simcse"]}}),
         (other, {"methods": "msse,simcse", "sizes": (50, 100), "seeds": 5, "per_method": {**tuned, "simcse": "mlp()"}}),
     ):
         shutil.copytree(loose, folder)
         told = whole.model_copy(update={"fractions": (), **changes})
         (folder / path.name).write_text(benchmarks.text(told))
-    archive(one, "--out", tmp_path / "out")
+    archive(first, "--out", tmp_path / "out")
     archive(other, "--out", tmp_path / "out")
     joined = benchmarks.load(str(tmp_path / "out" / path.name))
     assert (joined.methods, joined.sizes, joined.seeds) == ("cls, simcse, msse", (20, 50, 100), 5)
@@ -143,10 +139,9 @@ def test_grids_of_several_runs_are_one_benchmark(loose: Path, tmp_path: Path) ->
 def test_archives_of_two_people_are_joined_as_the_refusal_says(loose: Path, out: Path, tmp_path: Path) -> None:
     """Both made records-2.zip.xz, say, and one was called records-3.zip.xz."""
     shutil.copy(out / "records.zip.xz", out / "records-2.zip.xz")
-    refused = call("report", out)
-    assert refused.exit_code == 2
-    (line,) = refused.stderr.splitlines()
-    assert line.endswith("move records-2.zip.xz to a folder of its own, and add that folder with benchmarks.archive")
+    assert refused("report", out).endswith(
+        "move records-2.zip.xz to a folder of its own, and add that folder with benchmarks.archive"
+    )
     (tmp_path / "theirs").mkdir()
     (out / "records-2.zip.xz").rename(tmp_path / "theirs" / "records-2.zip.xz")
     assert archive(tmp_path / "theirs", "--out", out).startswith("nothing new: ")

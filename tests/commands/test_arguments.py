@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from cseb.commands.arguments import joined, methods_of, names, with_detail
+from cseb.commands.arguments import joined, methods_of, names
 from cseb.errors import BadBenchmark, BadSpec
 from cseb.parameters import sizes_and_fractions
 
@@ -44,11 +44,3 @@ def test_training_set_sizes_are_sentences_or_fractions_of_the_corpus() -> None:
     for wrong in ("a", "0.1%", "10.5", [-1], [True, None]):
         with pytest.raises(BadBenchmark, match="`sizes` is"):
             sizes_and_fractions(wrong)  # type: ignore[arg-type]
-
-
-def test_a_kind_of_table_may_have_a_detail() -> None:
-    kinds = {"ablation": "METHOD"}
-    assert with_detail("ablation:simcse+ami", kinds, "table") == ("ablation", "simcse+ami")
-    assert with_detail("tasks", kinds, "table") == ("tasks", "")
-    with pytest.raises(BadBenchmark, match="only ablation:METHOD takes a value"):
-        with_detail("tasks:simcse", kinds, "table")

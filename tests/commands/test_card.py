@@ -9,19 +9,19 @@ import cseb
 from cseb.experiment.card import base_model, licence_of
 from cseb.records.record import Overlap, Record
 from cseb.records.store import Store
-from tests.command_line import call
-from tests.factory import record, source
+from tests.command_line import printed
+from tests.factory import record, source, stored
 
 pytestmark = pytest.mark.xdist_group("api")  # in one process, so that their grid is run once
 
 
 def test_the_hub_reads_scores_of_the_exported_checkpoint(saved: tuple[Store, list[Record]]) -> None:
     store, (first, _) = saved
-    found = ModelCard.load(store.folder / "models" / first.key / "README.md")
+    card = ModelCard.load(store.folder / "models" / first.key / "README.md")
     points = first.points("best")
-    assert found.data.pipeline_tag == "sentence-similarity"
-    assert found.data.library_name == "sentence-transformers"
-    assert {one.dataset_type: one.metric_value for one in found.data.eval_results or []} == {
+    assert card.data.pipeline_tag == "sentence-similarity"
+    assert card.data.library_name == "sentence-transformers"
+    assert {score.dataset_type: score.metric_value for score in card.data.eval_results or []} == {
         task.partition("@")[0]: round(value or 0, 2) for task, value in points.items()
     }
 
@@ -29,9 +29,8 @@ def test_the_hub_reads_scores_of_the_exported_checkpoint(saved: tuple[Store, lis
 def test_the_card_of_the_folder_and_of_the_command_agree(saved: tuple[Store, list[Record]]) -> None:
     store, (first, _) = saved
     there = (store.folder / "models" / first.key / "README.md").read_text("utf-8")
-    found = call("export", first.key, "--results", str(store.folder))
-    assert found.exit_code == 0, found.output
-    average = next(line for line in found.stdout.splitlines() if line.startswith("| average |"))
+    result = printed("export", first.key, "--results", str(store.folder))
+    average = next(line for line in result.splitlines() if line.startswith("| average |"))
     assert average.count(" to ") == 2  # over items, and over the two seeds
     assert average.rsplit("|", 2)[0].rstrip() == next(
         line.rstrip(" |") for line in there.splitlines() if line.startswith("| average |")
@@ -41,7 +40,7 @@ def test_the_card_of_the_folder_and_of_the_command_agree(saved: tuple[Store, lis
 
 
 @pytest.mark.parametrize(
-    ("name", "known"),
+    ("name", "base"),
     [
         ("bert-base-uncased", "bert-base-uncased"),
         ("org/model@main", "org/model"),
@@ -50,8 +49,8 @@ def test_the_card_of_the_folder_and_of_the_command_agree(saved: tuple[Store, lis
         ("/home/me/bert", ""),
     ],
 )
-def test_a_base_model_is_a_name_on_the_hub(name: str, known: str) -> None:
-    assert base_model(record().model_copy(update={"encoder": source(name)})) == known
+def test_a_base_model_is_a_name_on_the_hub(name: str, base: str) -> None:
+    assert base_model(record().model_copy(update={"encoder": source(name)})) == base
 
 
 @pytest.mark.parametrize(
@@ -69,22 +68,14 @@ def test_the_licence_is_that_of_the_first_encoders_card(tmp_path: Path, text: st
 
 
 def test_a_card_says_what_is_not_known_and_what_was_seen(tmp_path: Path) -> None:
-    store = Store(tmp_path)
-    store.prepare()
+    store = stored(tmp_path)
     seen = (Overlap(task="sts12@1", texts=9, exact=1, near=0),)
-    one = record().model_copy(update={"overlap": seen, "encoder": source("nowhere|`x`")})
-    store.write(one, {})
-    text = cseb.export(one.key, tmp_path).card
+    run = record().model_copy(update={"overlap": seen, "encoder": source("nowhere|`x`")})
+    store.write(run, {})
+    text = cseb.export(run.key, tmp_path).card
     assert "licence: unknown" in text
     assert "texts of tasks among the training sentences: sts12@1: 1 of 9 texts" in text
     assert "No interval: " in text
     assert "The model of this run was not saved." in text and "sentence-transformers" not in text
-    assert f"`cseb show {one.key} --rerun`" in text
+    assert f"`cseb show {run.key} --rerun`" in text
     assert ModelCard(text).data.base_model is None
-
-
-def test_no_such_record_is_one_line(tmp_path: Path) -> None:
-    (tmp_path / "runs").mkdir()
-    found = call("export", "abc", "--results", str(tmp_path))
-    assert (found.exit_code, found.stderr.count("\n")) == (2, 1)
-    assert "has no record 'abc'" in found.stderr

@@ -47,9 +47,9 @@ def benchmark(made: Path, tmp_path: Path) -> Path:
 
 
 def edit(path: Path, change: Callable[[Any], None]) -> None:
-    held = json.loads(path.read_bytes())
-    change(held)
-    path.write_text(json.dumps(held))
+    content = json.loads(path.read_bytes())
+    change(content)
+    path.write_text(json.dumps(content))
 
 
 def record_of(benchmark: Path) -> Path:
@@ -57,8 +57,8 @@ def record_of(benchmark: Path) -> Path:
 
 
 def shift(points: float) -> Callable[[Any], None]:
-    def change(held: Any) -> None:
-        for score in held["scores"]:
+    def change(content: Any) -> None:
+        for score in content["scores"]:
             score["value"] += points
 
     return change
@@ -89,7 +89,7 @@ def test_a_moved_number_is_a_change_of_code_and_beyond_the_limit_drift(
 
 def test_one_bit_of_an_item_is_a_change_of_code(benchmark: Path) -> None:
     path = benchmark.parent / "expected/mine" / FILE
-    edit(path, lambda held: held["items"].update(dict.fromkeys(held["items"], "0" * 32)))
+    edit(path, lambda content: content["items"].update(dict.fromkeys(content["items"], "0" * 32)))
     result = call(benchmark)
     assert result.exit_code == 1
     assert "BAD cls 50 % seed 0  items of the best checkpoint" in result.output
@@ -97,7 +97,7 @@ def test_one_bit_of_an_item_is_a_change_of_code(benchmark: Path) -> None:
 
 def test_on_another_machine_code_is_not_asked_and_drift_decides(benchmark: Path) -> None:
     path = benchmark.parent / "expected/mine" / FILE
-    edit(path, lambda held: held["conditions"].update(cpu="a machine of long ago"))
+    edit(path, lambda content: content["conditions"].update(cpu="a machine of long ago"))
     edit(record_of(benchmark), shift(0.01))
     result = call(benchmark)
     assert result.exit_code == 0, result.output
@@ -131,11 +131,11 @@ def test_only_the_cells_that_a_benchmark_names_are_checked(grid: Path) -> None:
     made = call(grid, "--update", *data)
     assert made.exit_code == 0, made.output
     expected = Store(grid.parent / "expected/grid")
-    (one,) = expected.load()[0]
-    assert (one.method, one.subset.size, one.seed) == ("mean", 32, 0)
-    found = call(grid, *data)
-    assert found.exit_code == 0, found.output
-    assert "no; 1 of 1 cell as expected, 1 of them identical to the last bit" in found.output
+    (record,) = expected.load()[0]
+    assert (record.method, record.subset.size, record.seed) == ("mean", 32, 0)
+    result = call(grid, *data)
+    assert result.exit_code == 0, result.output
+    assert "no; 1 of 1 cell as expected, 1 of them identical to the last bit" in result.output
 
 
 def test_without_its_data_a_benchmark_is_skipped(
@@ -175,6 +175,6 @@ def test_data_that_are_there_and_damaged_are_an_error(grid: Path, senteval: Path
 )
 def test_cells_that_the_grid_does_not_have_are_one_line(grid: Path, cells: str, message: str) -> None:
     grid.write_text(grid.read_text().replace("{methods: mean, sizes: [32], seeds: 1}", f"{{{cells}}}"))
-    found = call(grid)
-    assert (found.exit_code, len(without_progress(found.stderr))) == (2, 1)
-    assert message in found.stderr
+    result = call(grid)
+    assert (result.exit_code, len(without_progress(result.stderr))) == (2, 1)
+    assert message in result.stderr

@@ -25,15 +25,15 @@ from tests.command_line import call
     ],
 )
 def test_an_empty_option_is_not_taken_as_none(arguments: list[str], said: str) -> None:
-    found = call(*arguments)
-    assert (found.exit_code, found.stderr) == (2, f"cseb: {said}\n")
+    result = call(*arguments)
+    assert (result.exit_code, result.stderr) == (2, f"cseb: {said}\n")
 
 
 def test_every_command_refuses_it() -> None:
     group = get_command(app)
     commands = [*group.commands.values(), *group.commands["data"].commands.values()]  # type: ignore[attr-defined]
     assert len(commands) > 15
-    assert {one.name for one in commands if not isinstance(one, Command)} == {"data"}
+    assert {each.name for each in commands if not isinstance(each, Command)} == {"data"}
 
 
 @pytest.mark.parametrize("writable", [True, False])

@@ -36,9 +36,9 @@ def read(path: Path) -> tuple[list[str], np.ndarray]:
 @pytest.mark.parametrize("suffix", [".parquet", ".npz", ".jsonl"])
 def test_a_file_has_one_vector_for_each_sentence(file: Path, suffix: str) -> None:
     out = file.with_suffix(suffix)
-    found = call("embed", "cseb-tiny", file, "--pooler", "mean", "--out", out, "--device", "cpu")
-    assert (found.exit_code, found.stdout) == (0, f"20 vectors of 128 numbers written to {out}\n")
-    assert "1 blank line left out" in found.stderr
+    result = call("embed", "cseb-tiny", file, "--pooler", "mean", "--out", out, "--device", "cpu")
+    assert (result.exit_code, result.stdout) == (0, f"20 vectors of 128 numbers written to {out}\n")
+    assert "1 blank line left out" in result.stderr
     sentences, vectors = read(out)
     assert sentences == LINES
     np.testing.assert_allclose(vectors, cseb.embed("cseb-tiny", LINES, pooler="mean", device="cpu"), atol=1e-6)
@@ -61,8 +61,8 @@ def test_first_numbers_length_1_and_half_precision() -> None:
     expected = whole[:, :16] / np.linalg.norm(whole[:, :16], axis=1, keepdims=True)
     assert first.dtype == np.float16
     np.testing.assert_allclose(first, expected, atol=1e-3)
-    found = call("embed", "cseb-tiny", "--dimensions", "2", "--device", "cpu", typed="\n".join(LINES))
-    rows = [json.loads(line) for line in found.stdout.splitlines()]
+    result = call("embed", "cseb-tiny", "--dimensions", "2", "--device", "cpu", typed="\n".join(LINES))
+    rows = [json.loads(line) for line in result.stdout.splitlines()]
     assert [row["sentence"] for row in rows] == LINES
     np.testing.assert_allclose([row["vector"] for row in rows], whole[:, :2], atol=1e-6)
 

@@ -52,7 +52,7 @@ number = 3
 
 
 @pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Iterator[str]:
+def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Iterator[str]:
     """The user's current directory, with a module of functions whose name no other test has imported."""
     name = f"mine_{abs(hash(request.node.nodeid))}"
     (tmp_path / f"{name}.py").write_text(MINE)
@@ -66,8 +66,8 @@ def call(*arguments: object, tasks: str = "toy-captions") -> Result:
     return command_line.call(*words)
 
 
-def table(found: Result) -> dict[str, str]:
-    head, values = [line for line in found.stdout.splitlines() if not line.startswith("No average: ")][-2:]
+def table(result: Result) -> dict[str, str]:
+    head, values = [line for line in result.stdout.splitlines() if not line.startswith("No average: ")][-2:]
     return dict(zip(head.split(), values.split(), strict=True))
 
 
@@ -76,32 +76,32 @@ def records() -> list[Record]:
 
 
 def test_a_folder_with_a_pooler_is_the_untrained_method(tiny: Tiny) -> None:
-    found = call(tiny("bert"), "--pooler", "mean")
-    assert found.exit_code == 0, found.output
+    result = call(tiny("bert"), "--pooler", "mean")
+    assert result.exit_code == 0, result.output
     (record,) = records()
     assert (record.method, record.subset.size, record.data_seen, record.benchmark) == ("mean", 0, (), "eval")
     assert record.resolved.startswith("dropout()@1 mean()@1 none()@1 recipe(steps=0")
-    assert table(found)["toy-captions"] == f"{record.scores[0].value:.2f}"
+    assert table(result)["toy-captions"] == f"{record.scores[0].value:.2f}"
     items = Store(Path("results")).read_items(record.key)
     assert list(items) == ["toy-captions@1/last"]
     assert call(tiny("bert")).exit_code == 0
     assert call(tiny("bert"), "--pooler", "first_last(first=0)").exit_code == 0
-    assert {one.method for one in records()} == {"mean", "cls", "cls+first_last(first=0)"}
+    assert {each.method for each in records()} == {"mean", "cls", "cls+first_last(first=0)"}
 
 
-def test_the_second_time_the_record_is_there(here: str) -> None:
-    first = call(f"{here}:lengths")
+def test_the_second_time_the_record_is_there(module: str) -> None:
+    first = call(f"{module}:lengths")
     assert first.exit_code == 0, first.output
     before = records()
-    again = call(f"{here}:lengths")
+    again = call(f"{module}:lengths")
     assert "was there already" in again.stdout
     assert (table(again), records()) == (table(first), before)
 
 
-def test_a_function_that_changes_is_another_encoder(here: str) -> None:
-    one = find(f"{here}:lengths", EncoderOptions())
-    __import__(here).lengths.__globals__["len"] = lambda sentence: 7  # its file is the same, what it does is not
-    assert find(f"{here}:lengths", EncoderOptions()).source.sha256 != one.source.sha256
+def test_a_function_that_changes_is_another_encoder(module: str) -> None:
+    embedder = find(f"{module}:lengths", EncoderOptions())
+    __import__(module).lengths.__globals__["len"] = lambda sentence: 7  # its file is the same, what it does is not
+    assert find(f"{module}:lengths", EncoderOptions()).source.sha256 != embedder.source.sha256
 
 
 def test_a_run_of_ours_says_itself_how_it_pools(tiny: Tiny) -> None:
@@ -151,24 +151,9 @@ def test_word_vectors_are_averaged_over_known_words() -> None:
     assert embed(["a"]).tolist() == [[1, 0, 0]]
     assert set(embed.table) == {"a"}  # nothing else was kept
     assert embed(["the a"]).tolist() == [[0.5, 1, 0]]
-    found = call("v.txt")  # most pairs have a sentence of which nothing is known: their cosine is 0
-    assert found.exit_code == 0, found.output
+    result = call("v.txt")  # most pairs have a sentence of which nothing is known: their cosine is 0
+    assert result.exit_code == 0, result.output
     assert records()[0].method == "mean of word vectors"
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("a 1 0\nthe 1\n", "line 2 is not a word and 2 finite numbers"),
-        ("a 1 0\nthe 1 nan\n", "line 2 is not a word and 2 finite numbers"),
-        ("hello\n", "line 1 is not a word and a vector of"),
-        ("", "line 1 is not a word and a vector of"),
-    ],
-)
-def test_a_file_that_holds_no_word_vectors(content: str, message: str) -> None:
-    Path("v.txt").write_text(content)
-    with pytest.raises(CsebError, match=message):
-        find("v.txt", EncoderOptions()).open()(["the"])
 
 
 def test_counting_words_is_an_encoder_too() -> None:
@@ -199,12 +184,12 @@ def test_counting_words_is_an_encoder_too() -> None:
         (":moody", "returned vectors of 3 numbers and then of 2"),
     ],
 )
-def test_a_function_that_is_no_encoder(name: str, message: str, here: str) -> None:
+def test_a_function_that_is_no_encoder(name: str, message: str, module: str) -> None:
     with pytest.raises(CsebError, match=message):
-        find(f"{here}{name}", EncoderOptions()).open()(SENTENCES)
-    found = call(f"{here}{name}")
-    assert found.exit_code == 2
-    assert len(without_progress(found.stderr)) == 1
+        find(f"{module}{name}", EncoderOptions()).open()(SENTENCES)
+    result = call(f"{module}{name}")
+    assert result.exit_code == 2
+    assert len(without_progress(result.stderr)) == 1
 
 
 def test_what_cannot_be_found_is_one_line() -> None:
@@ -214,36 +199,36 @@ def test_what_cannot_be_found_is_one_line() -> None:
         ("glove:nowhere.txt", "word vectors nowhere.txt: no such file"),
         ("st:./nowhere", "./nowhere: no such folder"),
     ):
-        found = call(name)
-        assert (found.exit_code, len(without_progress(found.stderr))) == (2, 1)
-        assert message in found.stderr
+        result = call(name)
+        assert (result.exit_code, len(without_progress(result.stderr))) == (2, 1)
+        assert message in result.stderr
     assert "so --pooler mean does not apply" in call("words:tf-idf", "--pooler", "mean").stderr
     assert "--dtype is 'fp8'; allowed: 'fp32', 'bf16'" in call("cseb-tiny", "--dtype", "fp8").stderr
 
 
-def test_vectors_that_are_not_finite_fail_the_tasks_they_touch(here: str) -> None:
-    found = call(f"{here}:nan", tasks="toy-captions,toy-mixed")
-    assert found.exit_code == 1
-    assert table(found) == {"toy-captions": "failed", "toy-mixed": "failed"}
-    assert "No average: no score on toy-captions, toy-mixed." in found.stdout
-    (line,) = without_progress(found.stderr)  # one reason for both
+def test_vectors_that_are_not_finite_fail_the_tasks_they_touch(module: str) -> None:
+    result = call(f"{module}:nan", tasks="toy-captions,toy-mixed")
+    assert result.exit_code == 1
+    assert table(result) == {"toy-captions": "failed", "toy-mixed": "failed"}
+    assert "No average: no score on toy-captions, toy-mixed." in result.stdout
+    (line,) = without_progress(result.stderr)  # one reason for both
     assert line.startswith("cseb: toy-captions, toy-mixed have no score: ")
     assert "all similarities are equal or not finite; the encoder gives no finite vector for" in line
-    again = call(f"{here}:nan", tasks="toy-captions,toy-mixed")
-    assert (again.exit_code, table(again)) == (1, table(found))
+    again = call(f"{module}:nan", tasks="toy-captions,toy-mixed")
+    assert (again.exit_code, table(again)) == (1, table(result))
 
 
-def test_a_task_without_data_fails_alone(here: str) -> None:
-    found = call(f"{here}:lengths", "--data-dir", ".", tasks="stsb,toy-captions,toy-mixed")
-    assert found.exit_code == 1
-    shown = table(found)
+def test_a_task_without_data_fails_alone(module: str) -> None:
+    result = call(f"{module}:lengths", "--data-dir", ".", tasks="stsb,toy-captions,toy-mixed")
+    assert result.exit_code == 1
+    shown = table(result)
     assert (shown["stsb"], "Avg." in shown) == ("failed", False)
-    assert "No average: no score on stsb." in found.stdout
-    assert shown["toy-captions"] == table(call(f"{here}:lengths"))["toy-captions"]
-    (line,) = without_progress(found.stderr)
+    assert "No average: no score on stsb." in result.stdout
+    assert shown["toy-captions"] == table(call(f"{module}:lengths"))["toy-captions"]
+    (line,) = without_progress(result.stderr)
     assert line.startswith("cseb: stsb has no score: ")
-    assert {one.protocol.tasks for one in records()} == {("toy-captions@1", "toy-mixed@1"), ("toy-captions@1",)}
-    nothing = call(f"{here}:lengths", "--data-dir", ".", tasks="stsb")
+    assert {each.protocol.tasks for each in records()} == {("toy-captions@1", "toy-mixed@1"), ("toy-captions@1",)}
+    nothing = call(f"{module}:lengths", "--data-dir", ".", tasks="stsb")
     assert (nothing.exit_code, nothing.stdout) == (2, "")
     assert "stsb has no score: . holds none of" in nothing.stderr
 
@@ -256,24 +241,23 @@ def test_half_precision_is_said_and_is_another_record(tiny: Tiny, dtype: str) ->
     assert (full.origin.dtype, half.origin.dtype) == ("fp32", dtype)
     assert half.resolved == f"{full.resolved} encode(dtype={dtype!r})@1"
     a, b = (
-        find(str(tiny("bert")), EncoderOptions(pooler="mean", dtype=one)).open()(SENTENCES) for one in ("fp32", dtype)
+        find(str(tiny("bert")), EncoderOptions(pooler="mean", dtype=kind)).open()(SENTENCES) for kind in ("fp32", dtype)
     )
     assert b.dtype == np.float32
     assert 0 < np.abs(a - b).max() < 0.1
 
 
-def test_the_report_has_a_row_for_each_encoder_and_a_table_for_each_set_of_tasks(tiny: Tiny, here: str) -> None:
-    for encoder in (tiny("bert"), tiny("roberta"), f"{here}:lengths", "words:tf-idf"):
+def test_the_report_has_a_row_for_each_encoder_and_a_table_for_each_set_of_tasks(tiny: Tiny, module: str) -> None:
+    for encoder in (tiny("bert"), tiny("roberta"), f"{module}:lengths", "words:tf-idf"):
         assert call(encoder, tasks="toy-captions,toy-mixed").exit_code == 0
     assert call("words:tf-idf", tasks="toy-mixed").exit_code == 0
-    shown = command_line.call("report", "--format", "markdown")
-    assert shown.exit_code == 0, shown.output
-    rows = [line.split("|")[1].strip(" `") for line in shown.stdout.splitlines() if line.startswith("| `")]
-    known = [f"{Path(name).name} cls" for name in (tiny("bert"), tiny("roberta"))]
-    for row in (*known, f"{here}:lengths function", "words:tf-idf words alone", "words:tf-idf"):
+    shown = command_line.printed("report", "--format", "markdown")
+    rows = [line.split("|")[1].strip(" `") for line in shown.splitlines() if line.startswith("| `")]
+    folders = [f"{Path(name).name} cls" for name in (tiny("bert"), tiny("roberta"))]
+    for row in (*folders, f"{module}:lengths function", "words:tf-idf words alone", "words:tf-idf"):
         assert rows.count(row) == 1, (row, rows)
-    assert shown.stdout.count("untrained encoders") >= 2
-    assert "corpus" not in shown.stdout
+    assert shown.count("untrained encoders") >= 2
+    assert "corpus" not in shown
 
 
 def test_a_report_holds_runs_and_encoders_as_they_stand(tiny: Tiny) -> None:
@@ -281,8 +265,7 @@ def test_a_report_holds_runs_and_encoders_as_they_stand(tiny: Tiny) -> None:
 
     shutil.copytree(Path(__file__).parents[2] / "benchmarks" / "expected" / "demo", "results")
     assert call("words:tf-idf", tasks="clinc150").exit_code == 0
-    shown = command_line.call("report", "--detail")
-    assert shown.exit_code == 0, shown.output
-    assert "Scores by fraction of the corpus" in shown.stdout
-    assert "Baseline words:tf-idf, average over these tasks: 34.23." in shown.stdout
-    assert "words:tf-idf@" in shown.stdout
+    shown = command_line.printed("report", "--detail")
+    assert "Scores by fraction of the corpus" in shown
+    assert "Baseline words:tf-idf, average over these tasks: 34.23." in shown
+    assert "words:tf-idf@" in shown

@@ -10,11 +10,11 @@ import pytest
 import cseb
 from cseb.errors import BadSpec, CsebError
 from cseb.records.store import Store
-from tests.command_line import call
+from tests.command_line import printed
 
 
 def lengths(sentences: list[str]) -> list[list[int]]:
-    return [[len(one), one.count("a"), one.count("e"), 1] for one in sentences]
+    return [[len(sentence), sentence.count("a"), sentence.count("e"), 1] for sentence in sentences]
 
 
 class Model:
@@ -29,7 +29,7 @@ def test_a_function_an_object_and_a_name_are_scored_alike() -> None:
     by_object = cseb.evaluate(Model(), tasks="toy-dev,toy-captions")
     assert dict(by_function) == dict(by_object)
     assert list(by_function) == ["toy-dev", "toy-captions"]
-    assert by_function.average == pytest.approx(np.mean([round(one, 2) for one in by_function.values()]))
+    assert by_function.average == pytest.approx(np.mean([round(score, 2) for score in by_function.values()]))
     assert by_function.record.encoder.name == "lengths"
 
 
@@ -45,13 +45,12 @@ def test_scores_print_as_a_table_and_come_as_a_frame() -> None:
 
 def test_the_command_line_gives_the_same_numbers_and_the_same_record(tmp_path: Path) -> None:
     results = tmp_path / "results"
-    here = cseb.evaluate("cseb-tiny", tasks="toy-dev", pooler="mean", device="cpu", results=results)
-    said = call(
+    scores = cseb.evaluate("cseb-tiny", tasks="toy-dev", pooler="mean", device="cpu", results=results)
+    said = printed(
         "eval", "cseb-tiny", "--tasks", "toy-dev", "--pooler", "mean", "--device", "cpu", "--results", str(results)
     )
-    assert said.exit_code == 0, said.stderr
-    assert "was there already" in said.stdout
-    assert str(here) in said.stdout
+    assert "was there already" in said
+    assert str(scores) in said
     again = cseb.evaluate("cseb-tiny", tasks="toy-dev", pooler="mean", device="cpu", results=results)
     assert again.reused
     assert again.stored == results
@@ -84,6 +83,6 @@ def test_tasks_of_different_protocols_have_no_average() -> None:
 def test_what_cannot_be_is_one_line(
     encoder: object, options: dict[str, object], error: type[Exception], words: str
 ) -> None:
-    with pytest.raises(error, match=words) as found:
+    with pytest.raises(error, match=words) as result:
         cseb.evaluate(encoder, **{"tasks": "toy-dev"} | options)  # type: ignore[arg-type]
-    assert "\n" not in str(found.value)
+    assert "\n" not in str(result.value)

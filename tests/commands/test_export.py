@@ -20,6 +20,7 @@ from cseb.tasks.evaluate import score_all
 from cseb.tasks.task import Embed
 from tests.command_line import call
 from tests.conftest import SENTENCES
+from tests.factory import stored
 from tests.hub_server import serving
 from tests.world.toy_world import Toy, pairs
 
@@ -36,8 +37,8 @@ def export(saved: Saved, *options: object, key: str = "") -> Result:
 
 def test_a_folder_has_the_saved_files_and_a_card_that_knows_the_other_seeds(saved: Saved, tmp_path: Path) -> None:
     store, (first, _) = saved
-    found = export(saved, "--to", tmp_path / "mine")
-    assert (found.exit_code, found.stdout) == (0, f"written to {tmp_path / 'mine'}\n"), found.output
+    result = export(saved, "--to", tmp_path / "mine")
+    assert (result.exit_code, result.stdout) == (0, f"written to {tmp_path / 'mine'}\n"), result.output
     model = store.folder / "models" / first.key
     for path in (path for path in model.rglob("*") if path.is_file() and path.name != "README.md"):
         assert (tmp_path / "mine" / path.relative_to(model)).read_bytes() == path.read_bytes()
@@ -54,15 +55,15 @@ def test_a_push_sends_the_folder_under_its_own_name(
 ) -> None:
     store, (first, _) = saved
     with serving(monkeypatch) as hub:
-        found = export(saved, "--push", "me/small", "--private")
-        assert found.exit_code == 0, found.output
-        assert found.stdout == f"written to {hub.address}/me/small\n"
+        result = export(saved, "--push", "me/small", "--private")
+        assert result.exit_code == 0, result.output
+        assert result.stdout == f"written to {hub.address}/me/small\n"
         assert hub.private == {"me/small": True}
-        held = hub.files["me/small"]
+        files = hub.files["me/small"]
         model = store.folder / "models" / first.key
-        assert set(held) == {str(path.relative_to(model)) for path in model.rglob("*") if path.is_file()}
-        assert b"SentenceTransformer('me/small')" in held["README.md"]
-        assert ModelCard(held["README.md"].decode()).data.model_name == "small"
+        assert set(files) == {str(path.relative_to(model)) for path in model.rglob("*") if path.is_file()}
+        assert b"SentenceTransformer('me/small')" in files["README.md"]
+        assert ModelCard(files["README.md"].decode()).data.model_name == "small"
         both = cseb.export(first.key, store.folder, to=tmp_path / "here", push="me/both")
         assert (both.folder, both.address) == (str(tmp_path / "here"), f"{hub.address}/me/both")
         assert (tmp_path / "here" / "README.md").read_bytes() == hub.files["me/both"]["README.md"]
@@ -83,34 +84,33 @@ def test_what_cannot_be_exported_is_one_line(
     saved: Saved, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...], words: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    found = export(saved, *options)
-    assert (found.exit_code, found.stdout, found.stderr.count("\n")) == (2, "", 1), found.output
-    assert words in found.stderr
+    result = export(saved, *options)
+    assert (result.exit_code, result.stdout, result.stderr.count("\n")) == (2, "", 1), result.output
+    assert words in result.stderr
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_run_without_a_model_says_how_one_is_saved(saved: Saved, tmp_path: Path) -> None:
     _, (first, _) = saved
-    bare = Store(tmp_path / "bare")
-    bare.prepare()
+    bare = stored(tmp_path / "bare")
     bare.write(first, {})
-    found = call("export", first.key, "--results", str(bare.folder), "--to", str(tmp_path / "x"))
-    assert (found.exit_code, "`cseb run --save-models` saves them" in found.stderr) == (2, True)
+    result = call("export", first.key, "--results", str(bare.folder), "--to", str(tmp_path / "x"))
+    assert (result.exit_code, "`cseb run --save-models` saves them" in result.stderr) == (2, True)
 
 
 def test_an_onnx_file_needs_packages_that_are_named(
     saved: Saved, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(onnx_graph, "PACKAGES", ("json", "no_such_runtime"))
-    found = export(saved, "--to", tmp_path / "x", "--format", "onnx")
-    assert (found.exit_code, list(tmp_path.iterdir())) == (2, [])
-    assert "ONNX needs no_such_runtime, not installed here; pip install 'cseb[onnx]'" in found.stderr
+    result = export(saved, "--to", tmp_path / "x", "--format", "onnx")
+    assert (result.exit_code, list(tmp_path.iterdir())) == (2, [])
+    assert "ONNX needs no_such_runtime, not installed here; pip install 'cseb[onnx]'" in result.stderr
 
 
 def test_the_card_says_what_an_onnx_file_costs() -> None:
     drifts = [Drift("a@1", 50.0, 49.5), Drift("b@1", 50.0, None)]
-    assert [one.change for one in drifts] == [-0.5, None]
-    assert [one.cells()[2] for one in (*drifts, Drift("c@1", 50.0, 49.999))] == ["-0.50", "--", "+0.00"]
+    assert [drift.change for drift in drifts] == [-0.5, None]
+    assert [drift.cells()[2] for drift in (*drifts, Drift("c@1", 50.0, 49.999))] == ["-0.50", "--", "+0.00"]
     said = "\n".join(section("onnx-int8", drifts))
     assert "| a@1 | 50.00 | 49.50 | -0.50 |\n| b@1 | 50.00 | collapsed | -- |" in said
     assert "`onnx/model_int8.onnx`: the backbone, weights and activations in 8 bits" in said
@@ -130,8 +130,8 @@ def with_onnx(saved: Saved, tmp_path_factory: pytest.TempPathFactory) -> Path:
     store, (first, _) = saved
     folder = tmp_path_factory.mktemp("onnx")
     for form in onnx_graph.FILES:
-        found = cseb.export(first.key, store.folder, to=folder / form, format=form)
-        (folder / form / "drifts.json").write_text(json.dumps([one.change for one in found.drifts]))
+        result = cseb.export(first.key, store.folder, to=folder / form, format=form)
+        (folder / form / "drifts.json").write_text(json.dumps([drift.change for drift in result.drifts]))
     return folder
 
 
@@ -140,8 +140,8 @@ def with_onnx(saved: Saved, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_vectors_of_the_onnx_file_are_those_of_the_model(with_onnx: Path) -> None:
     encoder = saved_encoder(with_onnx / "onnx")
     expected = encoder.embed(SENTENCES)
-    found = onnx_graph.through(encoder, with_onnx / "onnx" / onnx_graph.FILES["onnx"]).embed(SENTENCES)
-    np.testing.assert_allclose(found, expected, atol=1e-5)
+    result = onnx_graph.through(encoder, with_onnx / "onnx" / onnx_graph.FILES["onnx"]).embed(SENTENCES)
+    np.testing.assert_allclose(result, expected, atol=1e-5)
     np.testing.assert_array_equal(encoder.embed(SENTENCES), expected)  # which is as it was
     short = onnx_graph.through(encoder, with_onnx / "onnx-int8" / onnx_graph.FILES["onnx-int8"]).embed(SENTENCES)
     assert 1e-5 < np.abs(short - expected).max() < 0.2 * np.abs(expected).max()

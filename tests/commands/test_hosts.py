@@ -168,12 +168,13 @@ def options(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.mark.slow
 @pytest.mark.xdist_group("hosts")
 def test_a_launcher_changes_no_bit(local: Store, options: list[str], tiny: Callable[[str], Path], place: Path) -> None:
-    found = run(tiny("bert"), place / "corpus.txt", place / options[1], *options)
+    result = run(tiny("bert"), place / "corpus.txt", place / options[1], *options)
     records = [
-        {one.key: one.model_dump(exclude={"cost", "origin"}) for one in store.load()[0]} for store in (local, found)
+        {record.key: record.model_dump(exclude={"cost", "origin"}) for record in store.load()[0]}
+        for store in (local, result)
     ]
     assert records[0] == records[1]
     for key in records[0]:
-        one, other = local.read_items(key), found.read_items(key)
-        assert one.keys() == other.keys()
-        assert all(np.array_equal(one[name], other[name]) for name in one)
+        record, other = local.read_items(key), result.read_items(key)
+        assert record.keys() == other.keys()
+        assert all(np.array_equal(record[name], other[name]) for name in record)

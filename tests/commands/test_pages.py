@@ -8,15 +8,9 @@ import pytest
 
 import cseb
 from cseb.errors import BadBenchmark, BadResults, BadSpec
-from tests.command_line import call
+from tests.command_line import printed
 
 pytestmark = pytest.mark.xdist_group("api")  # in one process, so that their grid is run once
-
-
-def printed(*words: object) -> str:
-    done = call(*words)
-    assert done.exit_code == 0, done.stderr
-    return done.stdout
 
 
 @pytest.mark.parametrize("format", ["terminal", "json"])
@@ -48,21 +42,21 @@ def test_a_study_is_gathered_once_for_each_table(folder: Path, monkeypatch: pyte
 
 @pytest.mark.parametrize("format", ["terminal", "json"])
 def test_a_comparison_is_what_the_command_prints(folder: Path, format: str) -> None:
-    found = cseb.compare(folder, baseline="simcse", sizes=[0.01])
-    assert found.text(format) == printed("compare", folder, "--baseline", "simcse", "--sizes", "0.01", "-f", format)
+    result = cseb.compare(folder, baseline="simcse", sizes=[0.01])
+    assert result.text(format) == printed("compare", folder, "--baseline", "simcse", "--sizes", "0.01", "-f", format)
 
 
 def test_a_comparison_is_rows_and_a_frame(folder: Path) -> None:
-    found = cseb.compare(folder, baseline="simcse")
-    frame = found.frame()
+    result = cseb.compare(folder, baseline="simcse")
+    frame = result.frame()
     assert set(frame.baseline) == {"simcse"}
     assert sorted(set(frame.method)) == ["micse", "msse"]
-    assert len(frame) == sum(row["sheet"] == "effects" for row in found.rows)
-    assert str(found) == found.text("terminal")
+    assert len(frame) == sum(row["sheet"] == "effects" for row in result.rows)
+    assert str(result) == result.text("terminal")
     with pytest.raises(BadResults, match="known: effects"):
-        found.frame("causes")
+        result.frame("causes")
     with pytest.raises(BadSpec, match="'latex'"):
-        found.text("word")
+        result.text("word")
 
 
 def test_what_excludes_each_other(folder: Path) -> None:

@@ -13,7 +13,7 @@ from cseb.commands.progress import Board, mean_points, picture, watching
 from cseb.experiment.job import Job
 from cseb.launchers.events import Broken, Event, Finished, Started
 from cseb.records.progress import Progress
-from cseb.text import duration, percent
+from cseb.text import duration
 from tests.standin_jobs import job, record
 
 LONG = "micse-ami+recipe(steps=500,learning_rate=0.0001)+queue(size=64)+mean"
@@ -28,7 +28,7 @@ class Clock:
 
 def board(jobs: Sequence[Job], done: Sequence[Job] = (), workers: int = 1) -> Board:
     return Board(
-        {one.key: one for one in jobs}, {one.key for one in done}, {one.key: None for one in jobs}, workers, Clock()
+        {job.key: job for job in jobs}, {job.key for job in done}, {job.key: None for job in jobs}, workers, Clock()
     )
 
 
@@ -50,20 +50,20 @@ def drawn(state: Board, width: int = 80) -> str:
 
 def test_a_finished_job_is_one_line() -> None:
     jobs = [job("simcse", seed, 0.001) for seed in range(10)]
-    found = shown([Started(jobs[2].key), Finished(jobs[2].key, record(jobs[2], 56.314, seconds=7.94))], jobs)
-    assert found == "[ 1/10] simcse 0.1 % seed 2: best 56.31 last 56.31 dev 60.00 (7.9 s)\n"
+    result = shown([Started(jobs[2].key), Finished(jobs[2].key, record(jobs[2], 56.314, seconds=7.94))], jobs)
+    assert result == "[ 1/10] simcse 0.1 % seed 2: best 56.31 last 56.31 dev 60.00 (7.9 s)\n"
 
 
 def test_a_collapsed_encoder_is_called_so() -> None:
-    one = job("simcse")
-    assert "best collapsed last collapsed" in shown([Finished(one.key, record(one, None))], [one])
-    assert mean_points(record(one, None), "best") is None
+    simcse = job("simcse")
+    assert "best collapsed last collapsed" in shown([Finished(simcse.key, record(simcse, None))], [simcse])
+    assert mean_points(record(simcse, None), "best") is None
 
 
 def test_what_is_measured_otherwise_is_not_averaged_with_the_first_task() -> None:
-    found = record(job("simcse"))
-    other = replace(found.scores[0], task="toy-alignment@1", protocol="alignment@1", value=0.2)
-    assert mean_points(found.model_copy(update={"scores": (*found.scores, other)}), "best") == 50.0
+    result = record(job("simcse"))
+    other = replace(result.scores[0], task="toy-alignment@1", protocol="alignment@1", value=0.2)
+    assert mean_points(result.model_copy(update={"scores": (*result.scores, other)}), "best") == 50.0
 
 
 def test_failures_are_told_even_when_quiet_and_one_bug_has_one_traceback() -> None:
@@ -108,8 +108,8 @@ def test_a_terminal_gets_finished_jobs_and_errors_above_what_runs() -> None:
         Finished(jobs[0].key, record(jobs[0])),
         Broken(jobs[1].key, "user", "no such file"),
     ]
-    found = shown(events, jobs, terminal=True)
-    assert found.index("simcse 10 % seed 0: best 50.00") < found.index("failed: no such file")
+    result = shown(events, jobs, terminal=True)
+    assert result.index("simcse 10 % seed 0: best 50.00") < result.index("failed: no such file")
 
 
 @pytest.mark.parametrize("error", [OSError(28, "No space left on device"), BrokenPipeError()])
@@ -141,21 +141,19 @@ def test_time_left_is_what_is_known_over_the_workers() -> None:
     clock.now = 10.0
     state.update(Finished(jobs[0].key, record(jobs[0], seconds=10.0)))
     assert state.seconds_left() == pytest.approx(30 / 2)
-    for one in jobs[1:]:
-        state.update(Finished(one.key, record(one)))
+    for each in jobs[1:]:
+        state.update(Finished(each.key, record(each)))
     assert state.seconds_left() == 0.0
 
 
 def test_a_job_that_is_run_again_is_not_done_until_it_is() -> None:
-    one = job("simcse")
-    state = board([one], done=[one])
-    state.update(Started(one.key))
+    simcse = job("simcse")
+    state = board([simcse], done=[simcse])
+    state.update(Started(simcse.key))
     assert not state.done
-    state.update(Finished(one.key, record(one)))
-    assert state.done == {one.key}
+    state.update(Finished(simcse.key, record(simcse)))
+    assert state.done == {simcse.key}
 
 
-def test_small_words() -> None:
-    assert [percent(share) for share in (0.001, 0.07, 0.005, 1.0, 0.035)] == ["0.1 %", "7 %", "0.5 %", "100 %", "3.5 %"]
-    assert [percent(share) for share in (0.01234, 1 / 3)] == ["1.234 %", "33.33 %"]
+def test_durations() -> None:
     assert [duration(seconds) for seconds in (4.4, 89, 600, 7200)] == ["4 s", "89 s", "10 min", "2.0 h"]

@@ -41,15 +41,15 @@ def runs(tmp_path: Path) -> list[tuple[str, int]]:
 
 
 def test_two_methods_three_seeds_then_five_other_seeds_of_the_best(ask: Callable[..., object], tmp_path: Path) -> None:
-    found = ask()
+    result = ask()
     done = runs(tmp_path)
     best = max(("crops", "simcse+mean"), key=lambda method: sum(name == method for name, _ in done))
     assert {seed for name, seed in done if name == best} == set(range(8))
     assert len(done) == 2 * 3 + 5
-    names = [row[0] for row in found.rows]
+    names = [row[0] for row in result.rows]
     assert names == ["cls pooling", "mean pooling", "TF-IDF", "crops", "simcse+mean"]
-    assert found.chosen in names and found.sentence.endswith(".") and "40 " not in found.sentence
-    assert "13 examples select pooling and method, 27 others decide." in found.notes
+    assert result.chosen in names and result.sentence.endswith(".") and "40 " not in result.sentence
+    assert "13 examples select pooling and method, 27 others decide." in result.notes
 
 
 def test_the_same_call_again_trains_nothing(
@@ -81,8 +81,8 @@ def test_an_interrupted_recommendation_continues(
 
 
 def test_a_dry_run_scores_baselines_and_trains_nothing(ask: Callable[..., object], tmp_path: Path) -> None:
-    found = ask(dry_run=True)
-    assert found.chosen == "" and [row[0] for row in found.rows] == ["cls pooling", "mean pooling", "TF-IDF"]
+    result = ask(dry_run=True)
+    assert result.chosen == "" and [row[0] for row in result.rows] == ["cls pooling", "mean pooling", "TF-IDF"]
     assert runs(tmp_path) == []
 
 
@@ -99,8 +99,8 @@ def test_the_model_that_was_scored_is_written(
 ) -> None:
     winner("crops")
     out = tmp_path / "model"
-    found = ask(methods="crops", out=out)
-    assert found.model == out and "Said." in (out / "README.md").read_text()
+    result = ask(methods="crops", out=out)
+    assert result.model == out and "Said." in (out / "README.md").read_text()
     from sentence_transformers import SentenceTransformer
 
     [key] = [path.name for path in (tmp_path / "my.recommend" / "models").iterdir()]
@@ -117,10 +117,10 @@ def test_tf_idf_without_a_score_is_left_out(ask: Callable[..., object], tmp_path
     for number, line in enumerate(rows := (tmp_path / "pairs.tsv").read_text().splitlines()[1:]):
         rows[number] = f"{line.split(chr(9))[0]}\t{'zxq' * (1 + number)}\t{number % 4}"
     (tmp_path / "foreign.tsv").write_text("\n".join(["sentence1\tsentence2\tscore", *rows]))
-    found = ask(eval=tmp_path / "foreign.tsv", methods="crops")
-    assert "TF-IDF" not in [row[0] for row in found.rows]
-    assert any(note.startswith("TF-IDF has no score and is left out: ") for note in found.notes)
-    assert found.sentence.startswith(("Keep", "Use", "Train"))
+    result = ask(eval=tmp_path / "foreign.tsv", methods="crops")
+    assert "TF-IDF" not in [row[0] for row in result.rows]
+    assert any(note.startswith("TF-IDF has no score and is left out: ") for note in result.notes)
+    assert result.sentence.startswith(("Keep", "Use", "Train"))
 
 
 def test_a_pooling_without_training_is_written_and_tf_idf_is_not(
@@ -130,8 +130,8 @@ def test_a_pooling_without_training_is_written_and_tf_idf_is_not(
     assert ask(methods="crops", out=tmp_path / "none").model is None
     assert not (tmp_path / "none").exists()
     winner("")
-    found = ask(methods="crops", out=tmp_path / "untrained")
-    assert f"{json.loads((tmp_path / 'untrained' / 'cseb.json').read_text())['method']} pooling" == found.chosen
+    result = ask(methods="crops", out=tmp_path / "untrained")
+    assert f"{json.loads((tmp_path / 'untrained' / 'cseb.json').read_text())['method']} pooling" == result.chosen
 
 
 def test_a_finished_model_is_compared_as_it_is(
@@ -139,17 +139,17 @@ def test_a_finished_model_is_compared_as_it_is(
 ) -> None:
     winner("")
     ask(methods="crops", out=tmp_path / "first")
-    found = cseb.recommend(
+    result = cseb.recommend(
         str(tmp_path / "my.txt"), encoder=str(tmp_path / "first"), eval=tmp_path / "pairs.tsv", dry_run=True,
         workers=1, device="cpu", results=tmp_path / "second",
     )  # fmt: skip
-    assert [row[0] for row in found.rows] == ["encoder as it is", "mean pooling", "cls pooling", "TF-IDF"]
+    assert [row[0] for row in result.rows] == ["encoder as it is", "mean pooling", "cls pooling", "TF-IDF"]
 
 
 def test_pairs_to_rate_become_examples(ask: Callable[..., object], tmp_path: Path) -> None:
-    found = ask(eval=None, methods=None, make_pairs=40)
+    result = ask(eval=None, methods=None, make_pairs=40)
     file = tmp_path / "my-pairs.csv"
-    assert str(file) in found.sentence
+    assert str(file) in result.sentence
     head, *rows = file.read_text(encoding="utf-8-sig").splitlines()
     assert head == "sentence1,sentence2,score" and len(rows) == 40
     with pytest.raises(CsebError, match="score"):

@@ -16,40 +16,25 @@ from cseb.data import shipped
 from cseb.experiment import benchmark as benchmarks
 from cseb.methods.grammar import parse_methods
 from cseb.records.record import Record
-from cseb.records.store import Store
 from cseb.reports.layouts import KINDS
 from cseb.tasks.own import MEASURES
-from tests.command_line import call
-from tests.factory import grid, record
+from tests.command_line import printed, refused
+from tests.factory import grid, record, stored
 from tests.reports.test_layouts import heated
-from tests.stderr_lines import without_progress
 from tests.world import WORLD
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    return stored(tmp_path / "results", grid())
+    return folder_of(tmp_path / "results", grid())
 
 
-def stored(folder: Path, records: list[Record]) -> Path:
-    store = Store(folder)
-    store.prepare()
-    for one in records:
-        store.write(one, {})
-    return folder
+def folder_of(path: Path, records: list[Record]) -> Path:
+    return stored(path, *records).folder
 
 
 def said(*arguments: object) -> str:
-    done = call("report", *arguments)
-    assert done.exit_code == 0, done.output
-    return done.stdout
-
-
-def refused(*arguments: object) -> str:
-    done = call("report", *arguments)
-    assert done.exit_code == 2, done.output
-    (line,) = without_progress(done.stderr)
-    return line
+    return printed("report", *arguments)
 
 
 def test_options_choose_rows_and_columns(folder: Path) -> None:
@@ -66,10 +51,12 @@ def test_options_choose_rows_and_columns(folder: Path) -> None:
 
 def test_tables_of_differences_and_options(tmp_path: Path) -> None:
     parts = [record(name, seed=seed) for name in ("msse", "msse-dcm") for seed in range(3)]
-    text = said(stored(tmp_path / "a", parts), "--table", "ablation", "-f", "markdown")
+    text = said(folder_of(tmp_path / "a", parts), "--table", "ablation", "-f", "markdown")
     assert "| `msse-dcm` | 60.00 | +0.00 |" in text
     heat = [heated(t, 60.0 + t, seed) for t in (0.1, 0.05) for seed in range(3)]
-    rows = list(csv.DictReader(io.StringIO(said(stored(tmp_path / "b", heat), "--table", "sensitivity", "-f", "csv"))))
+    rows = list(
+        csv.DictReader(io.StringIO(said(folder_of(tmp_path / "b", heat), "--table", "sensitivity", "-f", "csv")))
+    )
     assert [row["row"] for row in rows] == ["0.05", "0.1"]
 
 
@@ -91,7 +78,7 @@ def test_what_more_sentences_bring_stands_below_the_tables_in_every_format(folde
         *("learning-curve", "first_last+recipe(steps=0)", "100", "1000", "3"),
     )
     [sheet] = json.loads(said(folder, "--learning-curve", "-f", "json"))
-    assert [one["mean"] for one in sheet["rows"]] == pytest.approx([2.0] * 3)
+    assert [each["mean"] for each in sheet["rows"]] == pytest.approx([2.0] * 3)
     for name, mark in (("terminal", "simcse"), ("latex", r"\texttt{simcse}")):
         text = said(folder, "--learning-curve", "-f", name)
         assert (more in text, mark in text) == (True, True)
@@ -100,13 +87,15 @@ def test_what_more_sentences_bring_stands_below_the_tables_in_every_format(folde
 
 
 def test_a_learning_curve_outside_of_what_was_measured_is_refused(folder: Path) -> None:
-    assert "needs two sizes and 2 seeds" in refused(folder, "--learning-curve", "--sizes", "100")
-    assert "found 1 size (100)" in refused(folder, "--learning-curve", "--sizes", "100")
-    assert "no record has the size 10000" in refused(folder, "--learning-curve", "--sizes", "100,10000")
+    assert "needs two sizes and 2 seeds" in refused("report", folder, "--learning-curve", "--sizes", "100")
+    assert "found 1 size (100)" in refused("report", folder, "--learning-curve", "--sizes", "100")
+    assert "no record has the size 10000" in refused("report", folder, "--learning-curve", "--sizes", "100,10000")
 
 
 def test_each_encoder_has_a_table(tmp_path: Path) -> None:
-    folder = stored(tmp_path / "r", [record(encoder=name, seed=seed) for name in ("x/one", "two") for seed in range(2)])
+    folder = folder_of(
+        tmp_path / "r", [record(encoder=name, seed=seed) for name in ("x/one", "two") for seed in range(2)]
+    )
     assert said(folder).count("Scores by fraction of the corpus") == 2
     rows = list(csv.DictReader(io.StringIO(said(folder, "-f", "csv"))))
     assert [row["encoder"].partition("@")[0] for row in rows] == ["two", "x/one"]
@@ -119,7 +108,7 @@ def test_encoders_as_they_stand_have_a_table_of_tasks(tmp_path: Path) -> None:
         made = record("mean", size=1, encoder=name, corpus="none", dev="")
         return made.model_copy(update={"subset": replace(made.subset, size=0, fraction=1.0)})
 
-    folder = stored(tmp_path / "r", [standing("x/one"), standing("two"), record(dev="")])
+    folder = folder_of(tmp_path / "r", [standing("x/one"), standing("two"), record(dev="")])
     text = said(folder, "--checkpoint", "last")
     assert [
         text.count(title) for title in ("Scores by fraction of the corpus", "Single tasks, untrained encoders")
@@ -147,8 +136,8 @@ def laid_out(folder: Path, name: str, table: str, methods: list[str]) -> None:
 
 
 def test_a_benchmark_says_how_its_report_is_laid_out(tmp_path: Path) -> None:
-    methods = sorted({one.method for one in heats()[1:]})
-    folder = stored(tmp_path / "one", heats()[1:])
+    methods = sorted({run.method for run in heats()[1:]})
+    folder = folder_of(tmp_path / "one", heats()[1:])
     laid_out(folder, "heat", "sensitivity infonce.temperature", methods)
     assert said(folder).startswith("infonce.temperature, average of 3 tasks")
     assert said(folder, "--table", "few-shot").startswith("Scores by fraction of the corpus")
@@ -156,20 +145,20 @@ def test_a_benchmark_says_how_its_report_is_laid_out(tmp_path: Path) -> None:
     text = " ".join(said(folder).split())
     assert text.startswith("Scores by fraction of the corpus")
     assert "Not as the benchmark lays it out (sensitivity): these methods have no option 'infonce.temp'" in text
-    assert "no option" in refused(folder, "--table", "sensitivity:infonce.temp")
+    assert "no option" in refused("report", folder, "--table", "sensitivity:infonce.temp")
 
 
 def test_a_task_is_looked_for_in_all_tables_of_a_folder(tmp_path: Path) -> None:
     """What `cseb eval` leaves beside a grid is scored on tasks of its own."""
     made = record("cls", encoder="a", tasks=("snli@1",), values=(40.0,), dev="", resolved="cls()@1")
     alone = made.model_copy(update={"subset": replace(made.subset, size=0, fraction=1.0)})
-    folder = stored(tmp_path / "results", [*grid(), alone])
+    folder = folder_of(tmp_path / "results", [*grid(), alone])
     trained, standing = said(folder, "--tasks", "sickr"), said(folder, "--tasks", "snli@1")
     assert ("first_last" in trained, "first_last" in standing) == (True, False)
     assert ("40.00" in trained, "40.00" in standing) == (False, True)
-    assert refused(folder, "--tasks", "snly") == "cseb: no record has the task snly; did you mean snli?"
+    assert refused("report", folder, "--tasks", "snly") == "cseb: no record has the task snly; did you mean snli?"
     assert "no records were scored on all of sickr, snli; name tasks of one run" in refused(
-        folder, "--tasks", "sickr,snli"
+        "report", folder, "--tasks", "sickr,snli"
     )
 
 
@@ -179,11 +168,11 @@ def test_a_task_is_looked_for_in_all_tables_of_a_folder(tmp_path: Path) -> None:
         ("first16:open", ("first16:snli@1", "first16:banking77@1", "first16:clinc150@1")),
         ("first16:snli,snli@1", ("first16:snli@1", "snli@1")),
         ("folder/my.tsv,first16:folder/my.tsv", ("my.tsv@1", "first16:my.tsv@1")),
-        ("my.tsv:geometry", tuple(f"my.tsv:{one}@1" for one in MEASURES)),
+        ("my.tsv:geometry", tuple(f"my.tsv:{measure}@1" for measure in MEASURES)),
     ],
 )
 def test_tasks_are_named_as_for_a_run(tmp_path: Path, typed: str, names: tuple[str, ...]) -> None:
-    results = stored(
+    results = folder_of(
         tmp_path,
         [
             record(method, seed=seed, tasks=(*names, "other@1"), values=(*[50.0 + seed] * len(names), 0.0))
@@ -195,9 +184,8 @@ def test_tasks_are_named_as_for_a_run(tmp_path: Path, typed: str, names: tuple[s
         rows = csv.DictReader(io.StringIO(said(results, "--tasks", typed, *asked, "-f", "csv")))
         shown = {name for row in rows for name in row["tasks"].split()}
         assert shown == set(names)
-    compared = call("compare", results, "--tasks", typed, "-f", "csv")
-    assert compared.exit_code == 0, compared.output
-    assert {row["tasks"] for row in csv.DictReader(io.StringIO(compared.stdout)) if row["sheet"] == "effects"} == {
+    compared = printed("compare", results, "--tasks", typed, "-f", "csv")
+    assert {row["tasks"] for row in csv.DictReader(io.StringIO(compared)) if row["sheet"] == "effects"} == {
         " ".join(names)
     }
 
@@ -206,17 +194,17 @@ def test_tasks_are_named_as_for_a_run(tmp_path: Path, typed: str, names: tuple[s
 def test_every_benchmark_can_be_laid_out_as_it_asks_for(name: str, tmp_path: Path) -> None:
     """As it is, and in miniature, where some have other methods."""
     plan = benchmarks.load(name)
-    for one in (plan, benchmarks.moved(plan, benchmarks.load(WORLD))):
-        file = tmp_path / f"benchmark-{one.name}.yaml"
-        file.write_text(benchmarks.text(one), encoding="utf-8")
-        [grid] = planned_of(tmp_path, [record(benchmark=one.name)])
-        assert grid.seeds == one.seeds
+    for benchmark in (plan, benchmarks.moved(plan, benchmarks.load(WORLD))):
+        file = tmp_path / f"benchmark-{benchmark.name}.yaml"
+        file.write_text(benchmarks.text(benchmark), encoding="utf-8")
+        [grid] = planned_of(tmp_path, [record(benchmark=benchmark.name)])
+        assert grid.seeds == benchmark.seeds
         kind, name_of = table_of([grid])
         special = {"ablation": {"full": name_of}, "sensitivity": {"option": name_of}}.get(kind, {})
         records = [
             record(str(method), size=int(1000 * share), resolved=method.at(share).resolved())
-            for method in parse_methods(one.methods)
-            for share in one.fractions or (1.0,)
+            for method in parse_methods(benchmark.methods)
+            for share in benchmark.fractions or (1.0,)
         ]
         if kind:
             assert KINDS[kind](records, **special).name == {"tasks": "per-task"}.get(kind, kind)
@@ -233,12 +221,12 @@ def test_numbers_stand_beside_the_papers(tmp_path: Path) -> None:
     records = [
         record("simcse", seed=s, encoder="bert-base-uncased", tasks=tasks, values=(60.0 + s,) * 7) for s in range(3)
     ]
-    folder = stored(tmp_path / "r", records)
+    folder = folder_of(tmp_path / "r", records)
     assert "67.94 ± 1.16 (n=5)" in said(folder, "--against", "published")
     rows = list(csv.DictReader(io.StringIO(said(folder, "--against", "published", "-f", "csv"))))
     assert {"published", "difference", "where"} <= rows[0].keys()
     assert "compared with published numbers" in said(folder, "--against", "published", "-f", "markdown")
-    assert "No paper in the collection" in said(stored(tmp_path / "other", grid()), "--against", "published")
+    assert "No paper in the collection" in said(folder_of(tmp_path / "other", grid()), "--against", "published")
 
 
 @pytest.mark.parametrize(
@@ -262,4 +250,4 @@ def test_numbers_stand_beside_the_papers(tmp_path: Path) -> None:
     ],
 )
 def test_what_cannot_be_shown_is_said_in_one_line(folder: Path, arguments: list[str], what: str) -> None:
-    assert what in refused(folder, *arguments)
+    assert what in refused("report", folder, *arguments)

@@ -19,49 +19,48 @@ from cseb.experiment.plan import plan
 from cseb.methods.grammar import parse_method
 from cseb.records.method_text import read_method
 from cseb.records.record import Record
-from cseb.records.store import Store, find
+from cseb.records.store import Store
 from cseb.registry import METHODS
-from tests.command_line import call
+from tests.command_line import call, printed
 from tests.factory import record
 from tests.world import WORLD
 
 
 def by_method(folder: Path, name: str) -> Record:
-    return next(one for one in Store(folder).load()[0] if one.method.startswith(name))
+    return next(run for run in Store(folder).load()[0] if run.method.startswith(name))
 
 
 @pytest.mark.parametrize("name", list(METHODS))
 def test_every_method_reads_back_from_its_resolved_text(name: str) -> None:
     method = parse_method(name).at(0.01)
-    held = record(name, resolved=method.resolved())
-    assert method_of(held).resolved() == method.resolved()
-    assert method_of(held).terms == method.terms
+    run = record(name, resolved=method.resolved())
+    assert method_of(run).resolved() == method.resolved()
+    assert method_of(run).terms == method.terms
 
 
 def test_the_job_of_a_record_is_the_one_that_made_it(ran: Path) -> None:
     planned = {job.key: job for job in plan(benchmarks.load(str(ran / "benchmark-world.yaml")))}
-    for one in Store(ran).load()[0]:
-        job = job_of(one, "", "")
-        assert job.key == one.key
-        assert job.recipe == planned[one.key].recipe
-        assert job.folder == planned[one.key].folder
+    for run in Store(ran).load()[0]:
+        job = job_of(run, "", "")
+        assert job.key == run.key
+        assert job.recipe == planned[run.key].recipe
+        assert job.folder == planned[run.key].folder
 
 
 def test_a_rerun_gives_the_same_bits(ran: Path) -> None:
     key = by_method(ran, "simcse").key
-    result = call("show", key[:8], "--rerun", "--results", ran)
-    assert result.exit_code == 0, result.output
-    assert result.output.splitlines()[-1] == f"{key}: scores and items equal to the last bit"
+    result = printed("show", key[:8], "--rerun", "--results", ran)
+    assert result.splitlines()[-1] == f"{key}: scores and items equal to the last bit"
 
 
 def test_a_rerun_of_a_record_that_was_changed_leaves_1(ran: Path, tmp_path: Path) -> None:
     shutil.copytree(ran, tmp_path / "results")
     key = by_method(ran, "cls").key
     path = tmp_path / "results/runs" / f"{key}.json"
-    held = json.loads(path.read_bytes())
-    held["scores"][0]["value"] += 0.25
-    held["origin"]["versions"]["torch"] = "1.0"
-    path.write_text(json.dumps(held))
+    content = json.loads(path.read_bytes())
+    content["scores"][0]["value"] += 0.25
+    content["origin"]["versions"]["torch"] = "1.0"
+    path.write_text(json.dumps(content))
     result = call("show", path, "--rerun")
     assert result.exit_code == 1
     assert "BAD toy-captions@1 best: " in result.output
@@ -112,14 +111,14 @@ def test_equal_bits_on_a_gpu_are_promised_in_deterministic_mode_alone(
 
 
 def test_what_has_changed_since_is_said(ran: Path) -> None:
-    one = by_method(ran, "cls")
+    run = by_method(ran, "cls")
     with pytest.raises(BadResults, match="cannot be rerun: made with cls@7, now cls@1"):
-        text = one.resolved.replace("cls()@1", "cls()@7")
-        job_of(one.model_copy(update={"resolved": text, "parts": read_method(text)}), "", "")
+        text = run.resolved.replace("cls()@1", "cls()@7")
+        job_of(run.model_copy(update={"resolved": text, "parts": read_method(text)}), "", "")
     with pytest.raises(BadResults, match=r"distributed training \(2 processes\)"):
-        job_of(one.model_copy(update={"protocol": replace(one.protocol, processes=2)}), "", "")
+        job_of(run.model_copy(update={"protocol": replace(run.protocol, processes=2)}), "", "")
     with pytest.raises(BadResults, match="is inconsistent with its key"):
-        job_of(one.model_copy(update={"seed": 5}), "", "")
+        job_of(run.model_copy(update={"seed": 5}), "", "")
 
 
 def test_a_file_that_a_method_reads_is_named_and_has_to_be_the_same(tmp_path: Path) -> None:
@@ -129,56 +128,44 @@ def test_a_file_that_a_method_reads_is_named_and_has_to_be_the_same(tmp_path: Pa
     method = f"simcse+paraphrase(file='{pairs}')+recipe(steps=1,warmup=0,batch_size=4)"
     options = ("--corpus", "wikipedia:100", "--sizes", 8, "--seeds", 1, "--tasks", "toy-captions", "--dev", "none",
                "--workers", 1)  # fmt: skip
-    done = call("run", WORLD, "--methods", method, "--results", results, *options)
-    assert done.exit_code == 0, done.output
-    (one,) = Store(results).load()[0]
-    assert [source.name for source in one.outside] == [str(pairs)]
-    assert f"{pairs}, sha256 {one.outside[0].sha256}" in call("show", one.key, "--results", results).output
-    assert job_of(one, "", "").key == one.key
+    printed("run", WORLD, "--methods", method, "--results", results, *options)
+    (run,) = Store(results).load()[0]
+    assert [source.name for source in run.outside] == [str(pairs)]
+    assert f"{pairs}, sha256 {run.outside[0].sha256}" in call("show", run.key, "--results", results).output
+    assert job_of(run, "", "").key == run.key
     pairs.write_text(pairs.read_text() + "more\tof it\n")
-    again = call("show", one.key, "--rerun", "--results", results)
+    again = call("show", run.key, "--rerun", "--results", results)
     assert again.exit_code == 2 and "pairs.tsv has changed: sha256 " in again.stderr
 
 
 def test_how_far_items_are_apart() -> None:
-    one = record()
+    run = record()
     before = np.array([0.5, 0.25, np.nan], dtype=np.float32)
     after = np.array([0.5, 0.375, np.nan], dtype=np.float32)
-    assert compared(one, one, {"a": before}, {"a": before}) == []
-    assert compared(one, one, {"a": after}, {"a": before}) == [("items a", "1 of 3 differ, by 0.125 at most")]
-    assert compared(one, one, {"a": after}, None) == []
-    assert compared(one, one, {"a": before}, {"a": before[:2]}) == [("items a", "shapes differ")]
-    assert compared(one, one, {}, {"a": before}) == [("items a", "shapes differ")]
+    assert compared(run, run, {"a": before}, {"a": before}) == []
+    assert compared(run, run, {"a": after}, {"a": before}) == [("items a", "1 of 3 differ, by 0.125 at most")]
+    assert compared(run, run, {"a": after}, None) == []
+    assert compared(run, run, {"a": before}, {"a": before[:2]}) == [("items a", "shapes differ")]
+    assert compared(run, run, {}, {"a": before}) == [("items a", "shapes differ")]
 
 
 def test_scores_training_and_conditions_are_compared() -> None:
-    here, there = record(values=(50.5, 60.0, 70.0), torch="2.8.0"), record()
-    assert dict(compared(here, there, {}, {})) == {"sts12@1 best": "50.500000, in the record 50.000000 (+0.5)"} | {
+    again, before = record(values=(50.5, 60.0, 70.0), torch="2.8.0"), record()
+    assert dict(compared(again, before, {}, {})) == {"sts12@1 best": "50.500000, in the record 50.000000 (+0.5)"} | {
         "sts12@1 last": "50.500000, in the record 50.000000 (+0.5)"
     }
-    assert condition_differences(here, there) == ["torch 2.8.0, in the record 2.7.0"]
+    assert condition_differences(again, before) == ["torch 2.8.0, in the record 2.7.0"]
     fewer = record(tasks=("sts12@1",), values=(50.0,))
-    assert ("sts13@1 best", "only in the record") in compared(fewer, there, {}, {})
-    assert ("sts13@1 best", "not in the record") in compared(there, fewer, {}, {})
-
-
-def test_a_record_is_found_by_the_beginning_of_its_key(ran: Path) -> None:
-    key = by_method(ran, "cls").key
-    assert find(key[:6], ran)[1].key == key
-    assert find(str(ran / "runs" / f"{key}.json"), Path("elsewhere"))[1].key == key
-    with pytest.raises(BadResults, match="has no record '00000000'"):
-        find("00000000", ran)
-    with pytest.raises(BadResults, match="no such record"):
-        find("nowhere.json", ran)
+    assert ("sts13@1 best", "only in the record") in compared(fewer, before, {}, {})
+    assert ("sts13@1 best", "not in the record") in compared(before, fewer, {}, {})
 
 
 def test_show_tells_the_origin_of_a_record_and_still_shows_methods(ran: Path) -> None:
-    one = by_method(ran, "simcse")
-    told = call("show", one.key, "--results", ran)
-    assert told.exit_code == 0, told.output
-    for fact in (one.encoder.sha256, one.corpus.sha256, one.subset.sha256, one.protocol.data, one.origin.started):
-        assert fact in told.output
-    assert "best on toy-dev@1 (200 labelled items), and last" in told.output
-    assert f"{one.scores[0].value:.4f}" in told.output
-    assert "torch " in told.output
+    run = by_method(ran, "simcse")
+    told = printed("show", run.key, "--results", ran)
+    for fact in (run.encoder.sha256, run.corpus.sha256, run.subset.sha256, run.protocol.data, run.origin.started):
+        assert fact in told
+    assert "best on toy-dev@1 (200 labelled items), and last" in told
+    assert f"{run.scores[0].value:.4f}" in told
+    assert "torch " in told
     assert call("show", "ct").exit_code == 0

@@ -19,7 +19,7 @@ from cseb.experiment import benchmark as benchmarks
 from cseb.records.record import Record
 from cseb.records.store import Store
 from cseb.reports.text_table import aligned
-from tests.command_line import call
+from tests.command_line import call, printed
 from tests.conftest import SENTENCES
 from tests.stderr_lines import without_progress
 from tests.world import WORLD
@@ -59,9 +59,9 @@ def test_real_processes_exit_with_the_same_codes() -> None:
     assert process("run", "dmo").returncode == 2
     assert process("run", "--seeds", "0").returncode == 2
     assert process("no-such-command").returncode == 2
-    found = process("show", "methods")
-    assert (found.returncode, found.stderr) == (0, "")
-    assert found.stdout.splitlines()[0].startswith("cls")
+    result = process("show", "methods")
+    assert (result.returncode, result.stderr) == (0, "")
+    assert result.stdout.splitlines()[0].startswith("cls")
 
 
 @pytest.mark.parametrize("kind", describe.LISTINGS)
@@ -112,23 +112,19 @@ def test_a_grid_from_the_first_job_to_the_table(tmp_path: Path, grid: list[objec
     assert "2 jobs, 2 to run. Run time unknown." in listed.stdout
     assert not (tmp_path / "results").exists()
 
-    first = call("run", *grid, "--save-models")
-    assert first.exit_code == 0, first.output
-    assert first.stdout.splitlines()[0].startswith(
-        "[1/2] simcse+recipe(steps=3,batch_size=8,warmup=0) 25 % seed 0: best "
-    )
-    assert first.stdout.splitlines()[-1].startswith("2 jobs done; next: cseb report")
-    held = {record.key: record.origin.finished for record in records(tmp_path)}
-    assert {path.name for path in (tmp_path / "results" / "models").iterdir()} == set(held)
+    first = printed("run", *grid, "--save-models")
+    assert first.splitlines()[0].startswith("[1/2] simcse+recipe(steps=3,batch_size=8,warmup=0) 25 % seed 0: best ")
+    assert first.splitlines()[-1].startswith("2 jobs done; next: cseb report")
+    finished = {record.key: record.origin.finished for record in records(tmp_path)}
+    assert {path.name for path in (tmp_path / "results" / "models").iterdir()} == set(finished)
     resolved = tmp_path / "results" / "benchmark-world.yaml"
     assert benchmarks.load(str(resolved)).sizes == (64,)
 
-    again = call("run", *grid)
-    assert again.exit_code == 0
-    assert again.stdout.startswith("all 2 jobs have records")
+    again = printed("run", *grid)
+    assert again.startswith("all 2 jobs have records")
     assert "0 to run" in call("run", *grid, "--dry-run").stdout
-    one, other = Store(tmp_path / "results").runs.iterdir()
-    one.unlink()
+    removed, other = Store(tmp_path / "results").runs.iterdir()
+    removed.unlink()
     before = other.stat().st_mtime_ns
     assert call("run", resolved, *grid[-6:]).stdout.splitlines()[-1].startswith("1 job done")  # the file is the grid
     assert other.stat().st_mtime_ns == before
@@ -136,27 +132,26 @@ def test_a_grid_from_the_first_job_to_the_table(tmp_path: Path, grid: list[objec
     assert call("run", *grid, "--rerun", "all", "--quiet").stdout == ""
     assert other.stat().st_mtime_ns > before
 
-    latex = call("report", tmp_path / "results", "--format", "latex")
-    assert latex.exit_code == 0, latex.output
-    assert r"\toprule" in latex.stdout
-    assert "missing" not in latex.stdout
+    latex = printed("report", tmp_path / "results", "--format", "latex")
+    assert r"\toprule" in latex
+    assert "missing" not in latex
     for options in (["--format", "csv"], ["--checkpoint", "both"], ["--table", "tasks", "--checkpoint", "last"]):
         assert call("report", tmp_path / "results", *options).exit_code == 0
 
 
 def test_models_that_are_missing_are_made_and_no_others(tmp_path: Path, grid: list[object]) -> None:
-    here = tmp_path / "my results"
-    where = [*grid, "--methods", "cls,mean", "--results", here]
-    assert call("run", *where).stdout.splitlines()[-1].endswith(f"next: cseb report '{here}'")
-    (here / "models").touch()
-    found = call("run", *where, "--save-models")
-    assert (found.exit_code, found.stdout) == (2, "")
-    assert "models cannot be a folder: the path or a parent is a file" in found.stderr
-    (here / "models").unlink()
+    results = tmp_path / "my results"
+    where = [*grid, "--methods", "cls,mean", "--results", results]
+    assert call("run", *where).stdout.splitlines()[-1].endswith(f"next: cseb report '{results}'")
+    (results / "models").touch()
+    result = call("run", *where, "--save-models")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "models cannot be a folder: the path or a parent is a file" in result.stderr
+    (results / "models").unlink()
     assert call("run", *where, "--save-models").stdout.splitlines()[-1].startswith("2 jobs done")
-    first, second = (here / "models").iterdir()
+    first, second = (results / "models").iterdir()
     (first / "config.json").unlink()
-    first.rename(here / "elsewhere")
+    first.rename(results / "elsewhere")
     assert call("run", *where, "--save-models").stdout.splitlines()[-1].startswith("1 job done")
     assert (first / "config.json").is_file()
     assert second.is_dir()
@@ -166,21 +161,20 @@ def test_models_that_are_missing_are_made_and_no_others(tmp_path: Path, grid: li
 def test_a_part_that_does_not_fit_the_encoder_is_told_before_anything_is_written(
     tmp_path: Path, grid: list[object]
 ) -> None:
-    found = call("run", *grid, "--methods", "simcse+ami(layers=(7,9))")
-    assert found.exit_code == 2
-    assert "layers" in found.stderr
+    result = call("run", *grid, "--methods", "simcse+ami(layers=(7,9))")
+    assert (result.exit_code, "layers" in result.stderr) == (2, True)
     assert not (tmp_path / "results").exists()
 
 
 def test_a_task_file_is_said_aloud_and_a_bad_one_is_one_line(tiny: Callable[[str], Path], tmp_path: Path) -> None:
     path = tmp_path / "my.tsv"
     path.write_text("a man\tthe dog\t1\na cat\tthe park\t2\na dog\tfood\t4\n")
-    found = call("eval", tiny("bert"), "--tasks", path, "--pooler", "mean", "--results", tmp_path / "results")
-    assert found.exit_code == 0, found.output
-    assert without_progress(found.stderr) == [
+    result = call("eval", tiny("bert"), "--tasks", path, "--pooler", "mean", "--results", tmp_path / "results")
+    assert result.exit_code == 0, result.output
+    assert without_progress(result.stderr) == [
         "my.tsv: interpreted as pairs, 3 rows (first: 1, second: 2, score: 3); spearman@1"
     ]
-    assert "my.tsv" in found.stdout
+    assert "my.tsv" in result.stdout
     path.write_text("a man\tthe dog\t1\na cat\tthe park\ttwo\n")
     bad = call("eval", tiny("bert"), "--tasks", path, "--results", tmp_path / "results")
     assert bad.exit_code == 2
@@ -220,7 +214,7 @@ class Finder:
             exec("os.kill(os.getpid(), signal.SIGINT)")
 sys.meta_path.insert(0, Finder())
 """)
-    found = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-m", "cseb", "run", "--dry-run"],
         env={**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"},
         cwd=ROOT,
@@ -228,21 +222,21 @@ sys.meta_path.insert(0, Finder())
         text=True,
         check=False,
     )
-    assert (found.returncode, found.stdout, found.stderr) == (130, "", "")
+    assert (result.returncode, result.stdout, result.stderr) == (130, "", "")
 
 
 def test_a_dry_run_lists_what_is_missing_and_needs_no_gpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
     monkeypatch.delenv("CSEB_DATA_DIR", raising=False)
-    found = call("run", "micse-table1", "--dry-run", "--device", "cuda", "--data-dir", tmp_path)
-    assert found.exit_code == 2
-    rows = {line.split()[1]: line for line in found.stderr.splitlines()[1:-1]}
+    result = call("run", "micse-table1", "--dry-run", "--device", "cuda", "--data-dir", tmp_path)
+    assert result.exit_code == 2
+    rows = {line.split()[1]: line for line in result.stderr.splitlines()[1:-1]}
     assert list(rows) == [
         *("bert-base-uncased", "hub:princeton-nlp/datasets-for-simcse/wiki1m_for_simcse.txt"),
         *("sts12", "sts13", "sts14", "sts15", "sts16", "stsb", "sick"),
     ]
     assert rows["stsb"].endswith("cseb data fetch stsb (part of senteval.tar)") and " 8,628 " in rows["stsb"]
-    assert "9 inputs of the run cannot be read: bert-base-uncased, " in found.stderr
+    assert "9 inputs of the run cannot be read: bert-base-uncased, " in result.stderr
     listed = call("run", WORLD, "--methods", "cls", "--seeds", "1", "--dry-run", "--device", "cuda")
     assert listed.exit_code == 0 and "how to get it" not in listed.stderr

@@ -7,7 +7,7 @@ from pathlib import Path
 from cseb.commands.differences import field_differences, score_differences
 from cseb.records.store import Store
 from cseb.registry import TASK_GROUPS
-from tests.command_line import call
+from tests.command_line import call, printed
 from tests.factory import record
 from tests.world import WORLD
 
@@ -35,10 +35,9 @@ def test_scores_are_compared_by_task_and_checkpoint() -> None:
 
 def test_two_records_are_shown_side_by_side(ran: Path) -> None:
     keys = sorted(Store(ran).keys())
-    result = call("show", *keys, "--results", str(ran))
-    assert result.exit_code == 0, result.output
-    assert "part ami@2" in result.output
-    assert "B - A" in result.output
+    result = printed("show", *keys, "--results", str(ran))
+    assert "part ami@2" in result
+    assert "B - A" in result
     same = call("show", keys[0], keys[0], "--results", str(ran))
     assert same.output.startswith("nothing differs but the run itself")
     assert "+0.00" in same.output
@@ -48,33 +47,29 @@ def test_failed_records_have_nothing_to_read(store: Store) -> None:
     for seed in (0, 1):
         store.write(record("msse", seed=seed, tasks=STS, failed="the loss is not finite"), {})
     keys = sorted(store.keys())
-    found = call("show", *keys, "--results", str(store.folder))
-    assert (found.exit_code, found.output.splitlines()[-1]) == (0, "neither has scores: failed or collapsed")
+    result = call("show", *keys, "--results", str(store.folder))
+    assert (result.exit_code, result.output.splitlines()[-1]) == (0, "neither has scores: failed or collapsed")
 
 
 def test_what_a_benchmark_replaces_is_said(tmp_path: Path) -> None:
     """200 steps became 50 and nobody said so: `show` had the paper's, the record what was run."""
-
-    def said(*arguments: object) -> str:
-        found = call(*arguments)
-        assert found.exit_code == 0, found.output
-        return found.stdout
-
-    listed = said("run", WORLD, "--methods", "simcse,micse", "--seeds", "1", "--dry-run", "--results", tmp_path / "x")
+    listed = printed(
+        "run", WORLD, "--methods", "simcse,micse", "--seeds", "1", "--dry-run", "--results", tmp_path / "x"
+    )
     assert "the benchmark's scale and steps replace:" in listed
     assert "  micse   queue@2   size=384 became size=64" in listed
     assert "recipe@1  steps=15625, learning_rate=3e-05" in listed
-    own = said("run", WORLD, "--methods", "cls", "--seeds", "1", "--dry-run", "--results", tmp_path / "x")
+    own = printed("run", WORLD, "--methods", "cls", "--seeds", "1", "--dry-run", "--results", tmp_path / "x")
     assert "replace" not in own
 
 
 def test_a_record_says_what_its_benchmark_replaced(ran: Path) -> None:
-    by_name = {one.method.partition("+")[0]: one.key for one in Store(ran).load()[0]}
+    by_name = {run.method.partition("+")[0]: run.key for run in Store(ran).load()[0]}
     shown = {name: call("show", key, "--results", str(ran)).stdout for name, key in by_name.items()}
     assert "replaced by" not in shown["cls"]
     block = shown["simcse"].partition("replaced by the benchmark's scale or steps\n")[2].partition("\n\n")[0]
     assert block == "  recipe@1  learning_rate=3e-05 became learning_rate=0.003"  # the rest was typed
     expected = Path(__file__).parents[2] / "benchmarks/expected/demo"
-    key = next(one.key for one in Store(expected).load()[0] if one.method == "micse")
-    found = call("show", key, "--results", str(expected)).stdout
-    assert "replaced by the benchmark's scale or steps\n  queue@2   size=384 became size=16\n" in found
+    key = next(run.key for run in Store(expected).load()[0] if run.method == "micse")
+    result = call("show", key, "--results", str(expected)).stdout
+    assert "replaced by the benchmark's scale or steps\n  queue@2   size=384 became size=16\n" in result

@@ -27,8 +27,8 @@ ROOT = Path(__file__).parents[2]
 def test_done_failed_and_waiting_jobs_are_counted_by_the_plan(store: Store) -> None:
     jobs = [standin_jobs.job(label, seed) for label in ("simcse", "micse") for seed in range(3)]
     (store.folder / "plan-mine.tsv").write_text(plan_text(jobs))
-    for one in jobs[:3]:
-        store.write(standin_jobs.record(one), {})
+    for job in jobs[:3]:
+        store.write(standin_jobs.record(job), {})
     store.write(standin_jobs.record(jobs[3], failed="the loss is nan"), {})
     (store.runs / f"{'f' * 16}.json").write_text("garbage")
     lines = shown(store).splitlines()
@@ -92,8 +92,8 @@ def cseb(*arguments: str) -> subprocess.CompletedProcess[str]:
 def test_the_command_needs_no_torch(store: Store) -> None:
     jobs: list[Job] = [standin_jobs.job("simcse", seed) for seed in range(2)]
     (store.folder / "plan-mine.tsv").write_text(plan_text(jobs))
-    for one in jobs:
-        store.write(standin_jobs.record(one), {})
+    for job in jobs:
+        store.write(standin_jobs.record(job), {})
     ran = cseb("status", str(store.folder))
     assert (ran.returncode, ran.stderr) == (0, "")
     assert "2 of 2 done" in ran.stdout

@@ -19,9 +19,10 @@ from cseb.commands.submission import loader_of_installed
 from cseb.errors import BadData
 from cseb.records import submission as files
 from cseb.records.store import Store
-from tests.command_line import call
+from tests.command_line import call, printed, refused
 
 Members = dict[str, bytes]
+Tamper = Callable[[Path, Path], object]
 
 
 @pytest.fixture(scope="module")
@@ -44,9 +45,8 @@ def unpacked(content: Members, folder: Path) -> Path:
 
 
 def test_every_record_is_recomputed_and_one_is_repeated(ran: Path, packed: Path, tmp_path: Path) -> None:
-    result = call("receive", packed, "--reruns", 1, "--to", tmp_path / "theirs")
-    assert result.exit_code == 0, result.output
-    assert result.output.splitlines()[-1] == "1 rerun equal, 1 recomputed"
+    result = printed("receive", packed, "--reruns", 1, "--to", tmp_path / "theirs")
+    assert result.splitlines()[-1] == "1 rerun equal, 1 recomputed"
     stored, mine = Store(tmp_path / "theirs"), Store(ran)
     assert stored.load()[0] == mine.load()[0]
     for key in sorted(mine.keys()):
@@ -65,9 +65,7 @@ def test_equal_records_give_equal_bytes_without_folders_of_this_machine(
 
 def test_records_that_cannot_be_recomputed_are_not_submitted(packed: Path, tmp_path: Path) -> None:
     unpacked(edited(packed, lambda record: record["scores"][0].update(value=99.0)), tmp_path)
-    result = call("submit", tmp_path, "--to", tmp_path / "mine.zip")
-    assert result.exit_code == 2
-    assert "the record says 99.000000" in result.output
+    assert "the record says 99.000000" in refused("submit", tmp_path, "--to", tmp_path / "mine.zip")
     assert not (tmp_path / "mine.zip").exists()
 
 
@@ -95,20 +93,24 @@ def write(path: Path, content: Members, **details: Any) -> Path:
     return path
 
 
-def outside(packed: Path, path: Path) -> None:
-    write(path, members(packed) | {"../../outside.json": b"{}"})
+def written(content: Callable[[Path], Members], **details: Any) -> Tamper:
+    return lambda packed, path: write(path, content(packed), **details)
 
 
-def absolute(packed: Path, path: Path) -> None:
-    write(path, members(packed) | {"/tmp/outside.json": b"{}"})
+def with_file(name: str) -> Tamper:
+    return written(lambda packed: members(packed) | {name: b"{}"})
 
 
-def program(packed: Path, path: Path) -> None:
-    write(path, members(packed) | {"sitecustomize.py": b"print()"})
+def no_record(packed: Path) -> Members:
+    return {name: content for name, content in members(packed).items() if name != key_file(packed)}
 
 
-def link(packed: Path, path: Path) -> None:
-    write(path, members(packed), external_attr=(stat.S_IFLNK | 0o777) << 16)
+def bomb(packed: Path) -> Members:
+    return {"runs/0123456789abcdef.json": b" " * 5_000_000}
+
+
+def crowd(packed: Path) -> Members:
+    return {f"runs/{number:016x}.json": b"" for number in range(2_000)}
 
 
 def twice(packed: Path, path: Path) -> None:
@@ -117,34 +119,11 @@ def twice(packed: Path, path: Path) -> None:
         archive.writestr(key_file(packed), b"{}")
 
 
-def bomb(packed: Path, path: Path) -> None:
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("runs/0123456789abcdef.json", b" " * 5_000_000)
-
-
-def unusual(packed: Path, path: Path) -> None:
-    write(path, members(packed), compress_type=zipfile.ZIP_LZMA)
-
-
-def crowd(packed: Path, path: Path) -> None:
-    with zipfile.ZipFile(path, "w") as archive:
-        for number in range(2_000):
-            archive.writestr(f"runs/{number:016x}.json", b"")
-
-
-def cut(packed: Path, path: Path) -> None:
-    path.write_bytes(packed.read_bytes()[:-100])
-
-
 def flipped(packed: Path, path: Path) -> None:
     write(path, members(packed))
     content = bytearray(path.read_bytes())
     content[content.index(b'"seed"') + 1] ^= 1
     path.write_bytes(content)
-
-
-def no_archive(packed: Path, path: Path) -> None:
-    path.write_bytes(pickle.dumps({"scores": 100}))
 
 
 def test_scores_without_items_are_claimed_and_never_repeated(packed: Path, tmp_path: Path) -> None:
@@ -156,24 +135,6 @@ def test_scores_without_items_are_claimed_and_never_repeated(packed: Path, tmp_p
     assert badges["cls"].reasons == ("4 scores without outcomes for each example",)
 
 
-def pickled(packed: Path, path: Path) -> None:
-    buffer = io.BytesIO()
-    np.savez(buffer, scores=np.array([{"a": 1}], dtype=object))
-    write(path, members(packed) | {key_file(packed).replace("runs", "items").replace("json", "npz"): buffer.getvalue()})
-
-
-def no_record(packed: Path, path: Path) -> None:
-    write(path, {name: content for name, content in members(packed).items() if name != key_file(packed)})
-
-
-def unknown_field(packed: Path, path: Path) -> None:
-    write(path, edited(packed, lambda record: record.update(command="rm")))
-
-
-def renamed(packed: Path, path: Path) -> None:
-    write(path, edited(packed, lambda record: record.update(key="0" * 16)))
-
-
 def local_folder(packed: Path, path: Path) -> None:
     content = members(packed)
     write(path, content | {"benchmark-world.yaml": content["benchmark-world.yaml"] + b"data_dir: /etc\n"})
@@ -182,57 +143,47 @@ def local_folder(packed: Path, path: Path) -> None:
 @pytest.mark.parametrize(
     ("tamper", "words"),
     [
-        (outside, "has the file '../../outside.json'"),
-        (absolute, "has the file '/tmp/outside.json'"),
-        (program, "has the file 'sitecustomize.py'"),
-        (link, "which is a link"),
+        (with_file("../../outside.json"), "has the file '../../outside.json'"),
+        (with_file("/tmp/outside.json"), "has the file '/tmp/outside.json'"),
+        (with_file("sitecustomize.py"), "has the file 'sitecustomize.py'"),
+        (written(members, external_attr=(stat.S_IFLNK | 0o777) << 16), "which is a link"),
+        (written(members, compress_type=zipfile.ZIP_LZMA), "compressed in an unusual way"),
+        (written(bomb, compress_type=zipfile.ZIP_DEFLATED), "unpacks to 5,000,000 bytes, at most 4,194,304"),
+        (written(crowd), "is no zip file as cseb submit writes it"),
         (twice, "has a file twice"),
-        (bomb, "unpacks to 5,000,000 bytes, at most 4,194,304"),
-        (unusual, "compressed in an unusual way"),
-        (crowd, "is no zip file as cseb submit writes it"),
-        (cut, "is no zip file as cseb submit writes it"),
         (flipped, "Bad CRC-32"),
-        (no_archive, "is no zip file as cseb submit writes it"),
-        (no_record, "without its record"),
-        (unknown_field, "not a record: command"),
-        (renamed, "contains the record '0000000000000000'"),
+        (lambda packed, path: path.write_bytes(packed.read_bytes()[:-100]), "is no zip file as cseb submit writes it"),
+        (lambda packed, path: path.write_bytes(pickle.dumps({})), "is no zip file as cseb submit writes it"),
+        (written(no_record), "without its record"),
+        (written(lambda packed: edited(packed, lambda record: record.update(command="rm"))), "not a record: command"),
+        (
+            written(lambda packed: edited(packed, lambda record: record.update(key="0" * 16))),
+            "contains the record '0000000000000000'",
+        ),
         (local_folder, "has the field data_dir"),
     ],
 )
 def test_a_tampered_archive_is_refused_as_a_whole(
-    tamper: Callable[[Path, Path], None],
-    words: str,
-    packed: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    tamper: Tamper, words: str, packed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(files, "DIRECTORY", 100_000)
     (tmp_path / "in").mkdir()
     tamper(packed, tmp_path / "in" / "theirs.zip")
-    result = call("receive", tmp_path / "in" / "theirs.zip", "--to", tmp_path / "in" / "out")
-    assert result.exit_code == 2, result.output
-    assert words in result.output.replace("\n", " ")
+    result = refused("receive", tmp_path / "in" / "theirs.zip", "--to", tmp_path / "in" / "out")
+    assert words in result.replace("\n", " ")
     assert [path.name for path in tmp_path.rglob("*")] == ["in", "theirs.zip"]
-
-
-def _value(record: dict[str, Any]) -> None:
-    record["scores"][0]["value"] += 0.5
-
-
-def _method(record: dict[str, Any]) -> None:
-    record["method"] = "mean"
-
-
-def _size(record: dict[str, Any]) -> None:
-    record["subset"]["size"] = 32
 
 
 @pytest.mark.parametrize(
     ("change", "reason"),
-    [(_value, "the record says"), (_method, "its key does not belong"), (_size, "its key does not belong")],
+    [
+        (lambda record: record["scores"][0].update(value=1.0), "the record says"),
+        (lambda record: record.update(method="mean"), "its key does not belong"),
+        (lambda record: record["subset"].update(size=32), "its key does not belong"),
+    ],
 )
 def test_a_changed_record_is_refused_and_named(
-    change: Callable[[dict[str, Any]], None], reason: str, packed: Path, tmp_path: Path
+    change: Callable[[dict[str, Any]], object], reason: str, packed: Path, tmp_path: Path
 ) -> None:
     write(tmp_path / "theirs.zip", edited(packed, change))
     result = call("receive", tmp_path / "theirs.zip", "--to", tmp_path / "out")
@@ -243,7 +194,10 @@ def test_a_changed_record_is_refused_and_named(
 
 
 def test_pickled_scores_are_not_opened(packed: Path, tmp_path: Path) -> None:
-    pickled(packed, tmp_path / "theirs.zip")
+    buffer = io.BytesIO()
+    np.savez(buffer, scores=np.array([{"a": 1}], dtype=object))
+    items = key_file(packed).replace("runs", "items").replace("json", "npz")
+    write(tmp_path / "theirs.zip", members(packed) | {items: buffer.getvalue()})
     result = call("receive", tmp_path / "theirs.zip")
     assert result.exit_code == 1
     assert "Object arrays cannot be loaded when allow_pickle=False" in result.output.replace("\n", " ")

@@ -14,9 +14,9 @@ from cseb.commands.planned_grid import run_stages
 from cseb.commands.run import plan_grid
 from cseb.experiment.benchmark import Benchmark, load, override, text
 from cseb.launchers.events import Event, Started
-from cseb.records.store import Store
-from tests.command_line import call
+from tests.command_line import printed
 from tests.conftest import SENTENCES
+from tests.factory import stored
 from tests.world import WORLD
 
 OPTIONS = {"device": "cpu", "workers": 1}
@@ -45,21 +45,15 @@ def tuned(benchmark: Benchmark, tmp_path_factory: pytest.TempPathFactory) -> Pat
     folder = tmp_path_factory.mktemp("tuned-results")
     file = folder / "tuned.yaml"
     file.write_text(text(benchmark))
-    before = cseb_output("run", file, "--results", folder / "results", "--dry-run", *options())
+    before = printed("run", file, "--results", folder / "results", "--dry-run", *options())
     assert "4 tuning trials, 4 to run; the runs with the chosen values follow." in before
     assert "simcse, recipe(learning_rate=0.001)" in before and "cls" not in before
-    cseb_output("run", file, "--results", folder / "results", "--quiet", *options())
+    printed("run", file, "--results", folder / "results", "--quiet", *options())
     return folder / "results"
 
 
 def options() -> list[str]:
     return [word for name, value in OPTIONS.items() for word in (f"--{name}", str(value))]
-
-
-def cseb_output(*words: object) -> str:
-    result = call(*words)
-    assert result.exit_code == 0, result.output
-    return result.output
 
 
 def test_one_command_tunes_and_runs_what_was_chosen(tuned: Path, benchmark: Benchmark) -> None:
@@ -77,7 +71,7 @@ def test_one_command_tunes_and_runs_what_was_chosen(tuned: Path, benchmark: Benc
 
 
 def test_the_option_tunes_the_learning_rate() -> None:
-    listed = cseb_output("run", WORLD, "--tune", "--dry-run", *options())
+    listed = printed("run", WORLD, "--tune", "--dry-run", *options())
     assert "48 tuning trials, 48 to run" in listed  # 3 methods x 2 sizes x 4 rates x 2 seeds
     assert "micse, recipe(learning_rate=0.0001)" in listed
 
@@ -87,7 +81,7 @@ def test_report_and_show_say_how_it_was_tuned(tuned: Path) -> None:
     assert "Tuned on toy-dev, 2 values x 2 seeds for each method." in short and "Chosen: recipe(" in short
     assert "Dev score by value: simcse, 16 sentences, recipe.learning_rate: 0.001 " in detail
     assert "n=4" not in short
-    assert "4 of 4 records verified" in cseb_output("show", tuned, "--verify")
+    assert "4 of 4 records verified" in printed("show", tuned, "--verify")
     results = cseb.load(tuned)
     reported = next(record for record in results if record.tuning is not None)
     shown = cseb.show(reported.key, results=tuned)
@@ -99,8 +93,7 @@ def test_report_and_show_say_how_it_was_tuned(tuned: Path) -> None:
 def test_a_run_goes_on_where_it_was_stopped_and_fresh_repeats_each_job_once(
     benchmark: Benchmark, tuned: Path, tmp_path: Path
 ) -> None:
-    store = Store(tmp_path / "results")
-    store.prepare()
+    store = stored(tmp_path / "results")
     done = [trial for trial in cseb.load(tuned).trials if trial.seed == 10_000]
     for record in done:
         store.write(record, {})

@@ -13,7 +13,7 @@ import pytest
 
 from cseb.commands.verify import verify
 from cseb.records.store import Store
-from tests.command_line import call
+from tests.command_line import call, printed
 
 Edit = Callable[[dict[str, Any], dict[str, Any]], None]
 
@@ -40,62 +40,25 @@ def tamper(folder: Path, edit: Edit) -> None:
 
 
 def test_what_a_run_leaves_is_as_its_items_say(ran: Path) -> None:
-    result = call("show", ran, "--verify")
-    assert result.exit_code == 0, result.output
+    result = printed("show", ran, "--verify")
     # two jobs, two checkpoints, two tasks, a value and six figures each
-    assert result.output == "2 of 2 records verified, 56 figures recomputed\n"
+    assert result == "2 of 2 records verified, 56 figures recomputed\n"
 
 
-def _value(record: dict[str, Any], items: dict[str, Any]) -> None:
-    record["scores"][0]["value"] += 0.001
+def scored(place: int, **fields: object) -> Edit:
+    """Change a score of the record."""
+    return lambda record, items: record["scores"][place].update(fields)
 
 
-def _detail(record: dict[str, Any], items: dict[str, Any]) -> None:
-    record["scores"][1]["detail"]["pearson.all"] += 0.001
+def unscored(record: dict[str, Any], items: dict[str, Any]) -> None:
+    record["scores"] = [score for score in record["scores"] if score["task"] != "toy-mixed@1"]
 
 
-def _figure(record: dict[str, Any], items: dict[str, Any]) -> None:
-    record["scores"][0]["detail"]["made.up"] = None
-
-
-def _collapse(record: dict[str, Any], items: dict[str, Any]) -> None:
-    record["scores"][0]["value"] = None
-
-
-def _item(record: dict[str, Any], items: dict[str, Any]) -> None:
-    items["toy-mixed@1/last"][7] = -items["toy-mixed@1/last"][7] - 0.5
-
-
-def _lost(record: dict[str, Any], items: dict[str, Any]) -> None:
-    del items["toy-captions@1/last"]
-
-
-def _extra(record: dict[str, Any], items: dict[str, Any]) -> None:
-    items["toy-forum@1/last"] = items["toy-mixed@1/last"]
-
-
-def _cut(record: dict[str, Any], items: dict[str, Any]) -> None:
+def cut(record: dict[str, Any], items: dict[str, Any]) -> None:
     items["toy-captions@1/best"] = items["toy-captions@1/best"][:-1]
 
 
-def _failed(record: dict[str, Any], items: dict[str, Any]) -> None:
-    record["status"] = "failed"
-    record["failure"] = {"step": 3, "reason": "the loss is nan"}
-
-
-def _count(record: dict[str, Any], items: dict[str, Any]) -> None:
-    record["scores"][0]["items"] = 199
-
-
-def _data(record: dict[str, Any], items: dict[str, Any]) -> None:
-    record["protocol"]["data"] = "0" * 64
-
-
-def _unscored(record: dict[str, Any], items: dict[str, Any]) -> None:
-    record["scores"] = [one for one in record["scores"] if one["task"] != "toy-mixed@1"]
-
-
-def _version(record: dict[str, Any], items: dict[str, Any]) -> None:
+def version(record: dict[str, Any], items: dict[str, Any]) -> None:
     for name in [name for name in items if name.startswith("toy-mixed@1")]:
         items[name.replace("@1", "@9")] = items.pop(name)
     record["protocol"]["tasks"] = ["toy-captions@1", "toy-mixed@9"]
@@ -106,20 +69,29 @@ def _version(record: dict[str, Any], items: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("edit", "words"),
     [
-        (_value, "toy-captions@1 best: the record says"),
-        (_detail, "toy-mixed@1 best, pearson.all: the record says"),
-        (_figure, "toy-captions@1 best, made.up: the record says none, its items give none"),
-        (_collapse, "toy-captions@1 best: the record says none, its items give"),
-        (_item, "toy-mixed@1 last: the record says"),
-        (_lost, "toy-captions@1 last: a score without items"),
-        (_extra, "toy-forum@1/last: items without a score"),
-        (_cut, "toy-captions@1 best: 199 items, the record says 200"),
-        (_cut, "toy-captions@1 best: its items do not fit its task"),
-        (_failed, "a failed job has scores"),
-        (_count, "toy-captions@1 best: 200 items, the record says 199"),
-        (_data, "task data: sha256 "),
-        (_unscored, "toy-mixed@1: no score"),
-        (_version, "toy-mixed@9 best: today's task is toy-mixed@1"),
+        (scored(0, value=1.0), "toy-captions@1 best: the record says"),
+        (scored(0, value=None), "toy-captions@1 best: the record says none, its items give"),
+        (scored(1, detail={"pearson.all": 1.0}), "toy-mixed@1 best, pearson.all: the record says"),
+        (
+            scored(0, detail={"made.up": None}),
+            "toy-captions@1 best, made.up: the record says none, its items give none",
+        ),
+        (scored(0, items=199), "toy-captions@1 best: 200 items, the record says 199"),
+        (unscored, "toy-mixed@1: no score"),
+        (lambda record, items: items["toy-mixed@1/last"].fill(0.5), "toy-mixed@1 last: the record says"),
+        (lambda record, items: items.pop("toy-captions@1/last"), "toy-captions@1 last: a score without items"),
+        (
+            lambda record, items: items.update({"toy-forum@1/last": np.ones(9)}),
+            "toy-forum@1/last: items without a score",
+        ),
+        (cut, "toy-captions@1 best: 199 items, the record says 200"),
+        (cut, "toy-captions@1 best: its items do not fit its task"),
+        (
+            lambda record, items: record.update(status="failed", failure={"step": 3, "reason": "nan"}),
+            "a failed job has scores",
+        ),
+        (lambda record, items: record["protocol"].update(data="0" * 64), "task data: sha256 "),
+        (version, "toy-mixed@9 best: today's task is toy-mixed@1"),
     ],
 )
 def test_a_planted_fault_is_named(copy: Path, edit: Edit, words: str) -> None:
@@ -129,7 +101,7 @@ def test_a_planted_fault_is_named(copy: Path, edit: Edit, words: str) -> None:
 
 
 def test_faults_leave_1_and_name_the_record(copy: Path) -> None:
-    tamper(copy, _value)
+    tamper(copy, scored(0, value=1.0))
     result = call("show", copy, "--verify")
     assert result.exit_code == 1
     (key,) = (path.stem for path in (copy / "runs").iterdir() if json.loads(path.read_bytes())["method"] == "cls")
@@ -157,7 +129,7 @@ def test_a_record_that_cannot_be_checked_is_named_and_the_others_are_checked(
     own = record(tasks=("my-own-file@1",), values=(50.0,), dev="", measures={"my-own-file@1": "sts@1"})
     store.write(own, {"my-own-file@1/last": np.zeros(500, dtype=np.float32)})
     sick = record("cls", tasks=("sickr@1",), values=(50.0,), dev="", benchmark="eval")
-    sick = sick.model_copy(update={"scores": tuple(replace(one, items=4927) for one in sick.scores)})
+    sick = sick.model_copy(update={"scores": tuple(replace(score, items=4927) for score in sick.scores)})
     store.write(sick, {"sickr@1/last": np.zeros(4927, dtype=np.float32)})
     monkeypatch.setenv("CSEB_DATA_DIR", str(copy))
     result = call("show", copy, "--verify")

@@ -32,10 +32,6 @@ def test_indices_count_from_both_ends_and_stop_there() -> None:
             corpus[beyond]
 
 
-def test_a_cell_of_several_lines_becomes_one_sentence() -> None:
-    assert list(pack("here", ["one \r\n two\n\nthree"])) == ["one two three"]
-
-
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"]))))
 def test_every_text_comes_back_as_stripped(texts: list[str]) -> None:
     kept = [text for text in (" ".join(text.split("\n")).strip() for text in texts) if text]
@@ -59,12 +55,6 @@ def test_only_a_line_feed_ends_a_sentence(tmp_path: Path) -> None:
     corpus = read_corpus(str(path))
     assert list(corpus) == ["one\u2028still one\x0bstill", "two\x85two"]
     assert (corpus.blank, corpus.name) == (1, str(path))
-
-
-def test_the_same_sentences_have_the_same_hash_in_every_format(tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text("one\ntwo\n")
-    (tmp_path / "b.csv").write_text('text,n\n"one",1\ntwo,2\n')
-    assert read_corpus(str(tmp_path / "a.txt")).sha256 == read_corpus(str(tmp_path / "b.csv")).sha256
 
 
 @pytest.mark.skipif(not WIKI.exists(), reason="needs the Wikipedia sample beside the repository")

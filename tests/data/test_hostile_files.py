@@ -54,7 +54,7 @@ READERS: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.chdir(tmp_path)  # names of sockets are short
     yield Path()
 
@@ -62,9 +62,9 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 @pytest.mark.parametrize("name", READERS)
 @pytest.mark.parametrize("make", [fifo, listener, loop, endless, Path.mkdir])
 def test_what_is_no_regular_file_is_refused_before_it_is_read(
-    here: Path, name: str, make: Callable[[Path], object]
+    folder: Path, name: str, make: Callable[[Path], object]
 ) -> None:
-    path, began = here / name, time.monotonic()
+    path, began = folder / name, time.monotonic()
     make(path)
     with pytest.raises(BadData) as error:
         READERS[name](path)

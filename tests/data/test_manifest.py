@@ -41,8 +41,8 @@ def test_every_file_is_described_once_and_in_full() -> None:
         assert re.fullmatch("[0-9a-f]{64}|", file.sha256), file.file
         assert sum(file.counts.values()) in (0, file.rows), file.file
         assert not Path(file.file).is_absolute()
-    known = [file.sha256 for file in FILES if file.sha256]
-    assert len(known) == len(set(known))
+    hashes = [file.sha256 for file in FILES if file.sha256]
+    assert len(hashes) == len(set(hashes))
 
 
 def test_every_task_on_files_and_every_corpus_of_a_benchmark_is_listed() -> None:

@@ -50,8 +50,8 @@ def test_snli_gives_a_triple_for_every_premise_that_has_both(split: str) -> None
               (ENTAILMENT, CONTRADICTION)]  # fmt: skip
     assert {line.split("\t")[0] for line in lines} == having[0] & having[1]
     assert len(lines) == len(having[0] & having[1]) > 2_900
-    known = {(label, " ".join(premise.split()), " ".join(hypothesis.split())) for label, premise, hypothesis in rows}
+    labelled = {(label, " ".join(premise.split()), " ".join(hypothesis.split())) for label, premise, hypothesis in rows}
     for line in lines:
         premise, entailed, contradicting = line.split("\t")
-        assert (ENTAILMENT, premise, entailed) in known
-        assert (CONTRADICTION, premise, contradicting) in known
+        assert (ENTAILMENT, premise, entailed) in labelled
+        assert (CONTRADICTION, premise, contradicting) in labelled

@@ -79,10 +79,10 @@ def test_a_corpus_has_the_provenance_beside_it(tmp_path: Path) -> None:
 
 
 def test_what_was_seen_names_the_generator() -> None:
-    known = Provenance(**GIVEN)
-    assert seen_in(("generated", "subset"), known) == ("generated:gpt-3.5-turbo", "subset")
-    assert seen_in(("subset",), known) == ("generated:gpt-3.5-turbo", "subset")
-    assert seen_in((), known) == ()  # nothing is trained
+    provenance = Provenance(**GIVEN)
+    assert seen_in(("generated", "subset"), provenance) == ("generated:gpt-3.5-turbo", "subset")
+    assert seen_in(("subset",), provenance) == ("generated:gpt-3.5-turbo", "subset")
+    assert seen_in((), provenance) == ()  # nothing is trained
     assert seen_in(("generated", "subset"), None) == ("generated", "subset")
 
 

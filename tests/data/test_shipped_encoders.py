@@ -22,7 +22,7 @@ Tiny = Callable[[str], Path]
 
 
 @pytest.fixture
-def one(tiny: Tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def replaced(tiny: Tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder in the place of cseb-tiny."""
     folder = tmp_path / "cseb-tiny"
     shutil.copytree(tiny("bert"), folder)
@@ -37,10 +37,10 @@ def test_those_in_the_package_are_what_was_shipped() -> None:
         assert find_encoder(name) == (encoder.folder, encoder.sha256)
 
 
-def test_a_shipped_name_comes_before_a_folder_or_hub_name(one: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(one.parent)
-    (one.parent / "cseb-mini").mkdir()
-    assert find_encoder("cseb-tiny")[0] == one
+def test_a_shipped_name_comes_before_a_folder_or_hub_name(replaced: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(replaced.parent)
+    (replaced.parent / "cseb-mini").mkdir()
+    assert find_encoder("cseb-tiny")[0] == replaced
     assert find_encoder("cseb-mini")[0] == shipped.ENCODERS["cseb-mini"].folder
 
 
@@ -64,8 +64,10 @@ def test_every_name_is_listed_and_offered_where_none_is_found() -> None:
         (lambda folder: (folder / "tokenizer.json").write_text("{}"), "is not what comes with this version"),
     ],
 )
-def test_one_that_is_damaged_or_gone_is_one_line(one: Path, damage: Callable[[Path], object], message: str) -> None:
-    damage(one)
+def test_one_that_is_damaged_or_gone_is_one_line(
+    replaced: Path, damage: Callable[[Path], object], message: str
+) -> None:
+    damage(replaced)
     with pytest.raises(BadData, match=rf"encoder 'cseb-tiny'.*{message}") as caught:
         find_encoder("cseb-tiny")
     assert "\n" not in str(caught.value)

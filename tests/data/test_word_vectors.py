@@ -16,7 +16,6 @@ from cseb.embedders import find
 from cseb.embedders.interface import EncoderOptions
 from cseb.errors import CsebError
 from tests import world  # noqa: F401 (its tasks)
-from tests.command_line import call
 
 PACKAGE = PACKAGES["6b-50d"]
 ROWS = {"the": (1, 0), "a": (0, 3), "man": (2, 2), "the ": (9, 9), "n't": (4, 4), "the_twice": (5, 5)}
@@ -68,13 +67,6 @@ def test_its_identity_is_the_content_of_both_files(installed: Path) -> None:
 def test_of_a_word_that_is_there_twice_the_first_row_counts(installed: Path) -> None:
     write(installed, np.array([[1, 2], [3, 4]], dtype=np.float32), ["a", "a"])
     assert embed("a") == [[1, 2]]
-
-
-@pytest.mark.usefixtures("installed")
-def test_it_is_scored_under_its_name(tmp_path: Path) -> None:
-    result = call("eval", "glove:6b-50d", "--tasks", "toy-captions", "--device", "cpu", "--results", str(tmp_path))
-    assert result.exit_code == 0, result.output
-    assert "glove:6b-50d" in result.output
 
 
 def test_a_file_of_that_name_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, installed: Path) -> None:

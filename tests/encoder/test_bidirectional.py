@@ -1,4 +1,4 @@
-"""Decoders with attention to both sides: by hand, in every family, trained by MNTP, saved, and what is refused."""
+"""Decoders with attention to both sides: in every family, trained by MNTP, and what is refused."""
 
 import math
 from dataclasses import replace
@@ -23,30 +23,6 @@ __all__ = ["decoder"]  # the fixture
 ALONE = "mntp+mntp(blank=a)+lora(rank=2,alpha=4.0)+recipe(steps=2,batch_size=8,eval_every=1)"
 
 
-def attended(x: list[list[float]], causal: bool) -> list[list[float]]:
-    """One head, queries, keys and values the states themselves."""
-    found = []
-    for t, query in enumerate(x):
-        seen = x[: t + 1] if causal else x
-        weights = [
-            math.exp(sum(a * b for a, b in zip(query, key, strict=True)) / math.sqrt(len(query))) for key in seen
-        ]
-        total = sum(weights)
-        found.append([sum(w * key[i] for w, key in zip(weights, seen, strict=True)) / total for i in range(len(query))])
-    return found
-
-
-def test_attention_to_both_sides_by_hand() -> None:
-    x = [[0.2, 0.1], [0.5, -0.3], [-0.4, 0.6]]
-    full = [[0.110061956884, 0.123654051229], [0.175026767793, 0.059012078449], [0.000506035989, 0.230355942249]]
-    given = torch.tensor(x, dtype=torch.float64)[None]
-    for causal in (True, False):
-        found = torch.nn.functional.scaled_dot_product_attention(given, given, given, is_causal=causal)[0]
-        assert torch.allclose(found, torch.tensor(attended(x, causal), dtype=torch.float64))
-    assert np.allclose(attended(x, causal=False), full, atol=1e-9)
-    assert attended(x, causal=True)[-1] == pytest.approx(full[-1], abs=1e-9)  # the last row has always seen all
-
-
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_token_sees_those_behind_it_with_and_without_padding(decoder: Decoder, family: str) -> None:
     assert family in SWITCHED
@@ -58,11 +34,11 @@ def test_every_token_sees_those_behind_it_with_and_without_padding(decoder: Deco
         for last in (1, 0):  # of a second sentence, which is padded or not
             mask = torch.tensor([[1, 1, 1, 1], [1, 1, 1, last]])
             with torch.no_grad():
-                one, two = (
+                first, second = (
                     backbone(input_ids=torch.stack([row, ids]), attention_mask=mask).last_hidden_state[0]
                     for row in (ids, other)
                 )
-            assert bool((one[:3] - two[:3]).abs().max() > 1e-6) is sees, (name, last)
+            assert bool((first[:3] - second[:3]).abs().max() > 1e-6) is sees, (name, last)
 
 
 def test_states_in_front_of_the_selected() -> None:
@@ -74,10 +50,10 @@ def test_states_in_front_of_the_selected() -> None:
 @pytest.mark.parametrize("family", ["llama", "opt"])  # an output layer of its own, and the word embeddings
 def test_mntp_equals_its_loops(decoder: Decoder, family: str) -> None:
     built = build(parse_method(ALONE).at(1.0), locate(f"bidirectional:{decoder(family)}"), 0)
-    one, term = built.encoder.eval(), built.terms[0].term
+    model, term = built.encoder.eval(), built.terms[0].term
     assert isinstance(term, MNTP)
     assert (term.output is None) is (family == "opt")
-    tokens = one.tokenise(SENTENCES[:3], 16).batch(np.arange(3))
+    tokens = model.tokenise(SENTENCES[:3], 16).batch(np.arange(3))
     ids, mask, content = (torch.from_numpy(part) for part in (tokens.ids, tokens.mask, tokens.content))
     hidden, selected = term.hide(ids, content, torch.Generator().manual_seed(1))
     assert selected.any()
@@ -86,25 +62,25 @@ def test_mntp_equals_its_loops(decoder: Decoder, family: str) -> None:
     assert (hidden[selected] == term.blank).all()
     assert hidden[~selected].equal(ids[~selected])
     costs = []
-    weight = (term.output.weight if term.output is not None else one.backbone.get_input_embeddings().weight).detach()
+    weight = (term.output.weight if term.output is not None else model.backbone.get_input_embeddings().weight).detach()
     with torch.no_grad():
-        states = one.read(hidden, mask)
+        states = model.read(hidden, mask)
         view = EncodedView(states[:, 0], states[:, 0], ids, mask, content)
-        found = term(LossInputs([view], torch.Generator().manual_seed(1), read=one.read)).item()
+        loss = term(LossInputs([view], torch.Generator().manual_seed(1), read=model.read)).item()
     assert (term.reads.made, term.reads.views, term.reads.models) == (frozenset(), ALL, 0)
     with torch.no_grad():  # it reads the text of every view, and nothing that was made of it
         other = EncodedView(view.h + 1, view.z + 1, ids, mask, content)
-        assert term(LossInputs([other], torch.Generator().manual_seed(1), read=one.read)).item() == found
+        assert term(LossInputs([other], torch.Generator().manual_seed(1), read=model.read)).item() == loss
         for views in ([view, replace(view, ids=ids.flip(1))], [replace(view, ids=ids.flip(1)), view]):
             plain, moved = (
-                term(LossInputs(each, torch.Generator().manual_seed(1), read=one.read)).item()
+                term(LossInputs(each, torch.Generator().manual_seed(1), read=model.read)).item()
                 for each in ([view, view], views)
             )
             assert plain != moved
     for row, place in selected.nonzero().tolist():
         logits = [float(weight[word] @ states[row, place - 1]) for word in range(len(weight))]
         costs.append(math.log(sum(map(math.exp, logits))) - logits[ids[row, place]])
-    assert found == pytest.approx(sum(costs) / len(costs), rel=1e-4)
+    assert loss == pytest.approx(sum(costs) / len(costs), rel=1e-4)
 
 
 def test_what_cannot_be_is_one_line(decoder: Decoder, tiny: Decoder) -> None:

@@ -101,12 +101,12 @@ def test_poolers_by_hand() -> None:
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("pooler", ["last", "weighted_mean", "end_prompt", "mean"])
 def test_every_family_embeds_alike_in_any_company(decoder: Decoder, family: str, pooler: str) -> None:
-    one = encoder(decoder(family), f"mean+{pooler}" if pooler != "mean" else "mean")
+    model = encoder(decoder(family), f"mean+{pooler}" if pooler != "mean" else "mean")
     texts = [*SENTENCES[:5], "", "a"]
-    together = one.embed(texts)
+    together = model.embed(texts)
     assert together.shape == (7, 32)
     assert np.isfinite(together).all()
-    alone = np.concatenate([one.embed([text]) for text in texts])
+    alone = np.concatenate([model.embed([text]) for text in texts])
     assert np.abs(together - alone).max() < 5e-6
 
 
@@ -117,12 +117,12 @@ def test_a_text_without_any_token_has_the_zero_vector(
 ) -> None:
     shutil.copytree(decoder(family), tmp_path / "bare")
     save_tokenizer(tmp_path / "bare", begins=False)
-    one = encoder(tmp_path / "bare", f"mean+{pooler}" if pooler != "mean" else "mean")
-    found = one.embed(["a man", "", "the dog is eating"])
-    assert not found[1].any()
-    assert found[[0, 2]].any(axis=1).all()
-    assert np.isfinite(found).all()
-    assert not one.embed([""]).any()
+    model = encoder(tmp_path / "bare", f"mean+{pooler}" if pooler != "mean" else "mean")
+    vectors = model.embed(["a man", "", "the dog is eating"])
+    assert not vectors[1].any()
+    assert vectors[[0, 2]].any(axis=1).all()
+    assert np.isfinite(vectors).all()
+    assert not model.embed([""]).any()
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -149,11 +149,11 @@ def test_equal_dropout_views_are_refused_with_what_to_do(decoder: Decoder, famil
 
 
 def test_the_prompt_s_last_token_is_read_and_only_the_sentence_is_cut(decoder: Decoder) -> None:
-    one = encoder(decoder("llama"), "mean+end_prompt")
-    tokens = one.tokenise(["a man", " ".join(["dog"] * 50)], longest=8)
+    model = encoder(decoder("llama"), "mean+end_prompt")
+    tokens = model.tokenise(["a man", " ".join(["dog"] * 50)], longest=8)
     batch = tokens.batch(np.array([0, 1]))
     for row, own in enumerate((["a", "man"], ["dog"] * 7)):  # 8 less the one special token
-        words = one.tokenizer.convert_ids_to_tokens(batch.ids[row][batch.mask[row] == 1])
+        words = model.tokenizer.convert_ids_to_tokens(batch.ids[row][batch.mask[row] == 1])
         ending = ['"', "means", "in", "one", "word", ":", '"']
         assert words == ["<s>", "This", "sentence", ":", '"', *own, *ending]
         assert batch.anchor[row] == len(words) - 1
@@ -174,14 +174,14 @@ def test_every_family_trains_is_saved_and_read_by_sentence_transformers(
     scale = "recipe(batch_size=8,dropout=0.1,learning_rate=1e-3)"
     trained = cseb.train(f"simcse+{pooler}", SENTENCES, encoder=str(decoder(family)), steps=2, scale=scale)
     start = encoder(decoder(family), f"mean+{pooler}").embed(SENTENCES)
-    found = trained.encode(SENTENCES)
-    assert np.abs(found - start).max() > 1e-3
+    vectors = trained.encode(SENTENCES)
+    assert np.abs(vectors - start).max() > 1e-3
     trained.save(tmp_path / "saved")
     again = encoder(tmp_path / "saved", f"mean+{pooler}").embed(SENTENCES)
-    assert np.abs(again - found).max() < 1e-6
+    assert np.abs(again - vectors).max() < 1e-6
     with torch.random.fork_rng():
         theirs = library.SentenceTransformer(str(tmp_path / "saved"), device="cpu").encode(SENTENCES)
-    assert np.abs(theirs - found).max() < 1e-5
+    assert np.abs(theirs - vectors).max() < 1e-5
 
 
 def test_attention_to_both_sides_is_trained_saved_and_read_by_sentence_transformers(
@@ -191,13 +191,13 @@ def test_attention_to_both_sides_is_trained_saved_and_read_by_sentence_transform
     start = f"bidirectional:{decoder('llama')}"
     method = "mntp+mntp(blank=a)+lora(rank=2)"
     trained = cseb.train(method, SENTENCES, encoder=start, steps=2, scale="recipe(batch_size=8,learning_rate=1e-2)")
-    found = trained.encode(SENTENCES)
-    assert np.abs(found - encoder(locate(start), "mean").embed(SENTENCES)).max() > 1e-3
+    vectors = trained.encode(SENTENCES)
+    assert np.abs(vectors - encoder(locate(start), "mean").embed(SENTENCES)).max() > 1e-3
     trained.save(tmp_path / "saved")
-    assert np.abs(encoder(tmp_path / "saved", "mean").embed(SENTENCES) - found).max() < 1e-6
+    assert np.abs(encoder(tmp_path / "saved", "mean").embed(SENTENCES) - vectors).max() < 1e-6
     with torch.random.fork_rng():
         theirs = library.SentenceTransformer(str(tmp_path / "saved"), device="cpu").encode(SENTENCES)
-    assert np.abs(theirs - found).max() < 1e-5
+    assert np.abs(theirs - vectors).max() < 1e-5
     check(parse_method("llm2vec").at(1.0), tmp_path / "saved")  # the next stage starts from it
     with pytest.raises(BadSpec, match=r"a decoder, trained .*; take \+last"):  # with both sides too
         check(parse_method("cls").at(1.0), tmp_path / "saved")

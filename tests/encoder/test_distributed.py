@@ -122,12 +122,12 @@ def test_loss_and_gradients_are_those_of_one_process(
     tiny: Tiny, tmp_path: Path, count: int, methods: list[str]
 ) -> None:
     alone, several = (run(tiny("bert"), tmp_path / str(each), each, methods) for each in (1, count))
-    for text, one, many in zip(methods, alone, several, strict=True):
-        assert one.keys() == many.keys(), text
-        assert torch.allclose(one["loss"], many["loss"], rtol=1e-8), text
-        assert torch.allclose(one["curve"], many["curve"], rtol=1e-6), text
-        for name in one.keys() - {"loss", "curve"}:
-            assert torch.allclose(one[name], many[name], rtol=1e-6, atol=1e-10), (text, name)
+    for text, single, many in zip(methods, alone, several, strict=True):
+        assert single.keys() == many.keys(), text
+        assert torch.allclose(single["loss"], many["loss"], rtol=1e-8), text
+        assert torch.allclose(single["curve"], many["curve"], rtol=1e-6), text
+        for name in single.keys() - {"loss", "curve"}:
+            assert torch.allclose(single[name], many[name], rtol=1e-6, atol=1e-10), (text, name)
 
 
 @TOGETHER
@@ -165,10 +165,10 @@ def test_a_job_of_two_processes_has_one_record_and_the_scores_of_one_process(tmp
     assert several.stdout.count("1 job done") == 1
     alone = cseb(*quiet, "--workers", "1", "--results", str(tmp_path / "alone"))
     assert alone.returncode == 0, alone.stderr
-    (one,), (two,) = (Store(tmp_path / name).load()[0] for name in ("alone", "several"))
-    assert (one.protocol.processes, two.protocol.processes) == (1, 2)
-    assert one.key != two.key
-    for score, other in zip(one.scores, two.scores, strict=True):
+    (single,), (double,) = (Store(tmp_path / name).load()[0] for name in ("alone", "several"))
+    assert (single.protocol.processes, double.protocol.processes) == (1, 2)
+    assert single.key != double.key
+    for score, other in zip(single.scores, double.scores, strict=True):
         assert score.value == pytest.approx(other.value, abs=0.02)
 
 
@@ -210,10 +210,10 @@ def test_accelerate_and_mpi_start_the_same_job_with_the_threads_it_names(tmp_pat
     ]
     heard = [process.communicate(timeout=120)[1] for process in ranks]
     assert [process.returncode for process in ranks] == [0, 0], heard
-    found = [Store(tmp_path / name).load()[0] for name in ("own", "accelerate", "mpi")]
-    assert [[record.protocol.processes for record in records] for records in found] == [[2], [2], [2]]
-    assert len({records[0].key for records in found}) == 1
-    assert found[0][0].scores == found[1][0].scores == found[2][0].scores
+    stored = [Store(tmp_path / name).load()[0] for name in ("own", "accelerate", "mpi")]
+    assert [[record.protocol.processes for record in records] for records in stored] == [[2], [2], [2]]
+    assert len({records[0].key for records in stored}) == 1
+    assert stored[0][0].scores == stored[1][0].scores == stored[2][0].scores
     # Accelerate says so where it sets another number of threads than the job's
     assert b"NUM_THREADS" not in b"".join([two.stderr, *heard])
 

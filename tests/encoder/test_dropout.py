@@ -14,12 +14,12 @@ from cseb.encoder.dropout import STEPS, dropped
 def test_the_share_of_zeros_is_the_rate(rate: float) -> None:
     torch.manual_seed(0)
     size = 4_000_001  # no multiple of the elements that share a draw
-    found = dropped(torch.ones(size), rate)
+    result = dropped(torch.ones(size), rate)
     exact = round(rate * STEPS) / STEPS
-    zeros = int((found == 0).sum())
+    zeros = int((result == 0).sum())
     assert abs(exact - rate) <= 0.5 / STEPS
     assert abs(zeros - size * exact) < 5 * math.sqrt(size * exact * (1 - exact))
-    assert found[found != 0].unique().tolist() == pytest.approx([1 / (1 - exact)])
+    assert result[result != 0].unique().tolist() == pytest.approx([1 / (1 - exact)])
 
 
 def test_elements_that_share_a_draw_are_independent() -> None:
@@ -65,6 +65,6 @@ def test_gradients_pass_where_values_do() -> None:
 
 @pytest.mark.parametrize("x", [torch.randn(6, 5).mT, torch.randn(2, 3, 5).bfloat16(), torch.empty(0, 4)])
 def test_any_layout_type_and_size_will_do(x: torch.Tensor) -> None:
-    found = dropped(x, 0.5)
-    assert (found.shape, found.dtype) == (x.shape, x.dtype)
-    assert torch.equal(found, torch.where(found == 0, 0 * x, 2 * x))
+    result = dropped(x, 0.5)
+    assert (result.shape, result.dtype) == (x.shape, x.dtype)
+    assert torch.equal(result, torch.where(result == 0, 0 * x, 2 * x))

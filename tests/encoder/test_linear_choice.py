@@ -90,7 +90,7 @@ def test_both_libraries_are_timed_and_nothing_stays_changed() -> None:
     before, state, threads = taken(), torch.get_rng_state(), torch.get_num_threads()
     seconds = linear_choice.timed()
     assert set(seconds) == {"blas", "onednn"}
-    assert all(0 < one < 60 for one in seconds.values())
+    assert all(0 < time < 60 for time in seconds.values())
     assert taken() == before
     assert torch.equal(torch.get_rng_state(), state)
     assert torch.get_num_threads() == threads

@@ -72,13 +72,13 @@ def library(model: Any, ids: Tensor, mask: Tensor) -> Any:
     return model(input_ids=ids, attention_mask=mask, **asked)
 
 
-def gradients(model: Any, found: Any, mask: Tensor) -> dict[str, Tensor]:
+def gradients(model: Any, outputs: Any, mask: Tensor) -> dict[str, Tensor]:
     """Of a sum over all that can be seen of real tokens, each with a weight of its own."""
     draws, real = torch.Generator().manual_seed(2), mask[:, :, None].float()
     square = (real * real.mT)[:, None]
-    told = [*(one * real for one in found.hidden_states), *(one * square for one in found.attentions)]
+    told = [*(states * real for states in outputs.hidden_states), *(states * square for states in outputs.attentions)]
     model.zero_grad()
-    sum((one * torch.randn(one.shape, generator=draws)).sum() for one in told).backward()
+    sum((states * torch.randn(states.shape, generator=draws)).sum() for states in told).backward()
     return {name: weight.grad for name, weight in model.named_parameters() if weight.grad is not None}
 
 
@@ -95,21 +95,25 @@ def packs(model: Any, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return seen
 
 
+@pytest.mark.parametrize("padding", [False, True])
 @pytest.mark.parametrize("family", FAMILIES)
-def test_states_layers_and_maps_are_those_of_the_padded_batch(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_states_layers_and_maps_are_those_of_the_padded_batch(
+    family: str, padding: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """padding: it is read, and is as the library has it; else it is 0."""
     model = made(family)
     ids, mask = batch(model)
     theirs = library(model, ids, mask)
     assert packing._supported(model)
     seen = packs(model, monkeypatch)
-    ours = outputs(model, ids, mask, layers=True, maps=True)
-    assert seen == [sum(LENGTHS)]
-    real = mask[:, :, None].float()
+    ours = outputs(model, ids, mask, padding=padding, layers=True, maps=True)
+    assert seen == [ids.numel() if padding else sum(LENGTHS)]
+    real = torch.ones(*ids.shape, 1) if padding else mask[:, :, None].float()
     torch.testing.assert_close(ours.last_hidden_state, theirs.last_hidden_state * real, rtol=0, atol=1e-6)
-    for one, other in zip(ours.hidden_states, theirs.hidden_states, strict=True):
-        torch.testing.assert_close(one, other * real, rtol=0, atol=1e-6)
-    for one, other in zip(ours.attentions, theirs.attentions, strict=True):
-        torch.testing.assert_close(one, other * (real * real.mT)[:, None], rtol=0, atol=1e-6)
+    for packed, padded in zip(ours.hidden_states, theirs.hidden_states, strict=True):
+        torch.testing.assert_close(packed, padded * real, rtol=0, atol=1e-6)
+    for packed, padded in zip(ours.attentions, theirs.attentions, strict=True):
+        torch.testing.assert_close(packed, padded * (real * real.mT)[:, None], rtol=0, atol=1e-6)
     if ours.pooler_output is not None:
         torch.testing.assert_close(ours.pooler_output, theirs.pooler_output, rtol=0, atol=1e-6)
 
@@ -121,24 +125,9 @@ def test_gradients_are_those_of_the_padded_batch(family: str) -> None:
     theirs = gradients(model, library(model, ids, mask), mask)
     ours = gradients(model, outputs(model, ids, mask, layers=True, maps=True), mask)
     assert ours.keys() == theirs.keys()
-    largest = max(float(one.abs().max()) for one in theirs.values())
-    for name, one in ours.items():
-        torch.testing.assert_close(one / largest, theirs[name] / largest, rtol=0, atol=1e-6)
-
-
-@pytest.mark.parametrize("family", FAMILIES)
-def test_padding_that_is_read_is_as_the_library_has_it(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    model = made(family)
-    ids, mask = batch(model)
-    theirs = library(model, ids, mask)
-    assert packing._supported(model)
-    seen = packs(model, monkeypatch)
-    ours = outputs(model, ids, mask, padding=True, layers=True, maps=True)
-    assert seen == [ids.numel()]
-    for one, other in zip(ours.hidden_states, theirs.hidden_states, strict=True):
-        torch.testing.assert_close(one, other, rtol=0, atol=1e-6)
-    for one, other in zip(ours.attentions, theirs.attentions, strict=True):
-        torch.testing.assert_close(one, other, rtol=0, atol=1e-6)
+    largest = max(float(gradient.abs().max()) for gradient in theirs.values())
+    for name, gradient in ours.items():
+        torch.testing.assert_close(gradient / largest, theirs[name] / largest, rtol=0, atol=1e-6)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -153,19 +142,14 @@ def test_at_test_without_maps_states_are_the_same(family: str) -> None:
     torch.testing.assert_close(ours.last_hidden_state, theirs.last_hidden_state * real, rtol=0, atol=1e-6)
 
 
-@pytest.mark.parametrize("family", ["roberta", "mpnet"])
-def test_a_padding_token_inside_a_sentence_is_passed_over_by_positions(family: str) -> None:
+@pytest.mark.parametrize("family", ["bert", "roberta", "mpnet"])
+def test_a_padding_token_or_a_mask_of_0_inside_a_sentence_is_as_the_library_has_it(family: str) -> None:
     model = made(family)
     ids, mask = batch(model)
-    ids[1, 4] = model.config.pad_token_id
-    ours, theirs = outputs(model, ids, mask), library(model, ids, mask)
-    torch.testing.assert_close(ours.last_hidden_state, theirs.last_hidden_state * mask[:, :, None], rtol=0, atol=1e-6)
-
-
-def test_masks_need_not_end_in_zeros() -> None:
-    model = made("bert")
-    ids, mask = batch(model)
-    mask[1, :3], mask[4, 5] = 0, 0
+    if family == "bert":
+        mask[1, :3], mask[4, 5] = 0, 0
+    else:  # positions pass it over
+        ids[1, 4] = model.config.pad_token_id
     ours, theirs = outputs(model, ids, mask), library(model, ids, mask)
     torch.testing.assert_close(ours.last_hidden_state, theirs.last_hidden_state * mask[:, :, None], rtol=0, atol=1e-6)
 
@@ -197,10 +181,10 @@ def test_hooks_see_the_padded_batch() -> None:
     ids, mask = batch(model)
     seen: list[torch.Size] = []
     handle = model.embeddings.register_forward_hook(lambda module, inputs, states: seen.append(states.shape))
-    found = outputs(model, ids, mask).last_hidden_state
+    output = outputs(model, ids, mask).last_hidden_state
     handle.remove()
     assert seen == [torch.Size([7, 12, 32])]
-    assert found[0, -1].abs().sum() > 0  # padding, as the library has it
+    assert output[0, -1].abs().sum() > 0  # padding, as the library has it
     assert outputs(model, ids, mask).last_hidden_state[0, -1].abs().sum() == 0
 
 
@@ -224,7 +208,7 @@ def test_a_library_that_has_changed_gets_the_padded_batch(changed: str) -> None:
     ids, mask = batch(model)
     attention = model.encoder.layer[1].attention.self
     if changed == "renamed":
-        attention.keys, attention.forward = attention.key, _renamed(attention)
+        attention.keys, attention.forward = attention.key, copy.deepcopy(attention).forward
         del attention.key
     else:
         own = attention.forward
@@ -232,12 +216,6 @@ def test_a_library_that_has_changed_gets_the_padded_batch(changed: str) -> None:
     theirs = model(input_ids=ids, attention_mask=mask).last_hidden_state
     assert torch.equal(outputs(model, ids, mask).last_hidden_state, theirs)
     assert model.training
-
-
-def _renamed(attention: Any) -> Any:
-    """Self-attention of today under another name of its keys."""
-    own = copy.deepcopy(attention)
-    return own.forward
 
 
 def test_lower_precision_is_given_where_it_is_asked_for() -> None:

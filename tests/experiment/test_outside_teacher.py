@@ -23,7 +23,9 @@ STEPS = "recipe(steps=2,warmup=0,batch_size=8,eval_every=1)"
 @pytest.fixture
 def teacher(tmp_path: Path) -> str:
     """A file of vectors of all sentences, 5 numbers each."""
-    vectors = np.array([[len(one), one.count("a"), one.count("i"), one.count("p"), 1.0] for one in SENTENCES])
+    vectors = np.array(
+        [[len(sentence), sentence.count("a"), sentence.count("i"), sentence.count("p"), 1.0] for sentence in SENTENCES]
+    )
     np.savez(tmp_path / "teacher.npz", sentences=SENTENCES, vectors=vectors)
     return str(tmp_path / "teacher.npz")
 
@@ -68,16 +70,16 @@ def test_vectors_are_kept_for_the_same_list_of_texts_alone(
 ) -> None:
     monkeypatch.setattr(outside_teacher, "cache_folder", lambda: tmp_path / "kept")
     asked: list[int] = []
-    found = outside_teacher.find(teacher, "")
+    embedder = outside_teacher.find(teacher, "")
 
     def counting() -> object:
         def embed(texts: Sequence[str]) -> np.ndarray:
             asked.append(len(texts))
-            return found.open()(texts)
+            return embedder.open()(texts)
 
         return embed
 
-    monkeypatch.setattr(outside_teacher, "find", lambda *a, **k: replace(found, open=counting))
+    monkeypatch.setattr(outside_teacher, "find", lambda *a, **k: replace(embedder, open=counting))
     stage = JobTraining.of(job_of(teacher), pack("mine", SENTENCES)).built.outside
     assert isinstance(stage, OutsideTeacher)
     embed = outside_teacher.vectors(stage, "cpu", 1, False)

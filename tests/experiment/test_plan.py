@@ -53,8 +53,8 @@ def test_steps_are_those_of_every_stage_too(make: Make) -> None:
         return plan(grid)[: len(texts)]
 
     def lengths(job: Job) -> list[Any]:
-        held = (job.method.stages, job.method.recipe, job.method.post)
-        return [dict(one.options).get("steps") if one else None for one in held]
+        parts = (job.method.stages, job.method.recipe, job.method.post)
+        return [dict(part.options).get("steps") if part else None for part in parts]
 
     assert [lengths(job) for job in settled(steps=8)] == [
         [8, 8, None], [9, 8, None], [8, 8, None], [None, 0, 8], [None, 8, 8], [None, 0, None],

@@ -12,8 +12,8 @@ from cseb.experiment import score_job
 from cseb.experiment.benchmark import load, override
 from cseb.experiment.plan import plan
 from cseb.experiment.run_job import run_job
-from cseb.records.store import Store
 from tests.conftest import SENTENCES
+from tests.factory import stored
 from tests.world import WORLD
 
 
@@ -41,8 +41,7 @@ def test_an_untrained_encoder_is_scored_once(
         "dev": "none",
     }
     jobs = plan(override(load(WORLD), methods=method, encoder=folder, seeds=3, **small))
-    store = Store(tmp_path / "results")
-    store.prepare()
+    store = stored(tmp_path / "results")
     times = 0
     embed = Encoder.embed
 

@@ -149,8 +149,8 @@ def test_other_options_combinations_and_one_size(make: Make) -> None:
 
     def world(job: Job) -> float:
         options = {name: value for part in job.method.parts() for name, value in part.options}
-        near = options["temperature"] == 0.05 if job.label == "simcse" else options["warmup"] == 5
-        return near - abs(math.log10(rate(job) / 3e-4))
+        best = options["temperature"] == 0.05 if job.label == "simcse" else options["warmup"] == 5
+        return best - abs(math.log10(rate(job) / 3e-4))
 
     jobs, stages = run(grid, world)
     assert stages == [2 * 9, 2 * 2 * 2]

@@ -31,8 +31,8 @@ def test_a_warm_worker_finds_the_bits_of_a_fresh_process(jobs: Callable[..., lis
     stores = [Store(tmp_path / name) for name in ("warm", "fresh")]
     for store in stores:
         store.prepare()
-    for one in (*before, job):
-        run_job(one, stores[0], lambda seen: None)
+    for each in (*before, job):
+        run_job(each, stores[0], lambda seen: None)
     launch([job], stores[1], Local(2), lambda event: None)  # two workers: a process of its own
     warm, fresh = (store.read(job.key) for store in stores)
     assert warm.model_dump(exclude={"cost", "origin"}) == fresh.model_dump(exclude={"cost", "origin"})

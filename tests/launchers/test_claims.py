@@ -6,7 +6,6 @@ import os
 import threading
 import time
 from collections import deque
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -202,7 +201,3 @@ def test_a_job_that_is_to_be_run_again_is(store: Store) -> None:
     store.write(standin_jobs.record(job, value=12.5), {})
     launch([job], store, Local(1), lambda e: None, again=frozenset({job.key}), target=standin_jobs.TARGET)
     assert store.read(job.key).scores[0].value == 50.0
-
-
-def test_a_folder_that_is_not_there_has_no_claims(tmp_path: Path) -> None:
-    assert claims_of(tmp_path / "none") == ([], [])

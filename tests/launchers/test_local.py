@@ -127,7 +127,7 @@ def test_a_worker_is_replaced_in_time(store: Store, monkeypatch: pytest.MonkeyPa
     summary = launch(grid, store, Local(1), lambda event: None, target=standin_jobs.TARGET)
     assert summary.done == 7
     told = [store.read(job.key).benchmark for job in grid]
-    assert [told.count(one) for one in dict.fromkeys(told)] == [3, 3, 1]
+    assert [told.count(pid) for pid in dict.fromkeys(told)] == [3, 3, 1]
 
 
 def test_a_worker_that_had_too_little_memory_is_replaced_by_a_fresh_one(
@@ -164,10 +164,6 @@ def test_what_the_display_raises_leaves_no_process(store: Store) -> None:
     with pytest.raises(RuntimeError, match="terminal"):
         launch(jobs("slow", "slow"), store, Local(2), watch, target=standin_jobs.TARGET)
     assert not workers_of(os.getpid())
-
-
-def test_no_job_is_no_work(store: Store) -> None:
-    assert launch([], store, Local(2), lambda event: None, target=standin_jobs.TARGET).exit_code == 0
 
 
 @pytest.mark.parametrize("workers", [1, 2])
@@ -223,8 +219,8 @@ class program(subprocess.Popen[str]):  # noqa: N801
 
 
 def workers_of(pid: int) -> list[psutil.Process]:
-    found = psutil.Process(pid).children(recursive=True)
-    return [one for one in found if "spawn_main" in " ".join(one.cmdline())]
+    children = psutil.Process(pid).children(recursive=True)
+    return [process for process in children if "spawn_main" in " ".join(process.cmdline())]
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")

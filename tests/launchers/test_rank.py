@@ -17,9 +17,9 @@ Ends = Callable[[], int]
 @pytest.fixture
 def waited(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """Seconds that were asked for, none of which is slept."""
-    found: list[float] = []
-    monkeypatch.setattr(rank.time, "sleep", found.append)
-    return found
+    seconds: list[float] = []
+    monkeypatch.setattr(rank.time, "sleep", seconds.append)
+    return seconds
 
 
 @pytest.fixture(autouse=True)

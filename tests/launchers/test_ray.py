@@ -60,9 +60,9 @@ def test_what_goes_wrong_in_a_job_is_told(cluster: Any, store: Store) -> None:
     summary = launch(grid, store, where, events.append, target=standin_jobs.TARGET)
     assert (summary.done, summary.failed, summary.refused) == (1, 3, 1)
     broken = {event.key: event for event in events if isinstance(event, Broken)}
-    found = [(broken[job.key].kind, broken[job.key].reason) for job in grid[2:]]
-    assert found[:2] == [("user", "the corpus is gone"), ("bug", "ZeroDivisionError: a bug of ours")]
-    assert found[2][0] == "died"
+    result = [(broken[job.key].kind, broken[job.key].reason) for job in grid[2:]]
+    assert result[:2] == [("user", "the corpus is gone"), ("bug", "ZeroDivisionError: a bug of ours")]
+    assert result[2][0] == "died"
     for job in grid:
         kinds = [type(event) for event in events if event.key == job.key]
         assert kinds[0] is Started
@@ -165,7 +165,7 @@ def test_ctrl_c_ends_a_ray_of_our_own(tmp_path: Path) -> None:
             seen.append(process.stdout.readline().strip())
             assert seen[-1], "the program ended too early"
         ours = psutil.Process(process.pid).children(recursive=True)
-        assert any("raylet" in one.name() for one in ours)
+        assert any("raylet" in each.name() for each in ours)
         os.killpg(process.pid, signal.SIGINT)
         out, err = process.communicate(timeout=60)
     assert (process.returncode, err) == (130, "")

@@ -108,8 +108,8 @@ def test_what_a_preempted_allocation_left_is_submitted_again(store: Store) -> No
     grid = jobs("a", "waits", "b", "c")
 
     def preempt() -> None:
-        (one,) = running()
-        subprocess.run(["scancel", one], check=True)
+        (task,) = running()
+        subprocess.run(["scancel", task], check=True)
         until_all_are("GONE")
 
     summary = launch(grid, store, Slurm(pack=4), when_at_work(store, grid[1:2], preempt), target=standin_jobs.TARGET)
@@ -124,8 +124,8 @@ def test_what_slurm_itself_puts_back_into_the_queue_is_not_submitted_again(store
     grid = jobs("a", "b", "waits", "waits")  # each allocation gets one that waits
 
     def requeue() -> None:
-        for one in running():
-            subprocess.run(["scontrol", "requeue", one], check=True)
+        for task in running():
+            subprocess.run(["scontrol", "requeue", task], check=True)
         until_all_are("PENDING")
 
     summary = launch(grid, store, Slurm(pack=2), when_at_work(store, grid[2:], requeue), target=standin_jobs.TARGET)

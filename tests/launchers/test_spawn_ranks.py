@@ -152,7 +152,7 @@ def test_training_ends_with_its_parent(tmp_path: Path, number: signal.Signals, c
         parent.send_signal(number)
         _, said = parent.communicate(timeout=120)
     assert parent.returncode == code
-    until(lambda: not any(alive(one.pid) for one in started))
+    until(lambda: not any(alive(process.pid) for process in started))
     assert "Traceback" not in said
 
 
@@ -170,10 +170,12 @@ def test_a_process_that_comes_late_trains_the_same_jobs(tmp_path: Path) -> None:
         subprocess.run(late, env=names | {several.RANK: "1"}, check=True, timeout=120)
     assert first.returncode == 0
     subprocess.run([*command, "--seeds", "1", "--processes", "2", "--results", tmp_path / "fewer"], check=True)
-    found, expected = ({one.key: one.scores for one in Store(tmp_path / name).load()[0]} for name in ("late", "fewer"))
-    assert len(found) == 4
+    result, expected = (
+        {record.key: record.scores for record in Store(tmp_path / name).load()[0]} for name in ("late", "fewer")
+    )
+    assert len(result) == 4
     assert len(expected) == 2
-    assert expected.items() <= found.items()
+    assert expected.items() <= result.items()
 
 
 @contextmanager
@@ -195,5 +197,5 @@ def training(folder: Path) -> None:
 
 
 def ranks(parent: subprocess.Popen[str]) -> list[psutil.Process]:
-    found = {one.environ()[several.RANK]: one for one in psutil.Process(parent.pid).children()}
-    return [found[rank] for rank in "01"]
+    children = {process.environ()[several.RANK]: process for process in psutil.Process(parent.pid).children()}
+    return [children[rank] for rank in "01"]

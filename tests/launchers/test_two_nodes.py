@@ -34,14 +34,14 @@ def test_one_job_runs_on_two_nodes(tmp_path: Path, name: str) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    for here, there in {
+    for old, new in {
         "--nproc-per-node=8": "--nproc-per-node=1",
         "--num_processes=16": "--num_processes=2",
         "29500": str(port),
         "--device cuda": f"{SMALL} --results {tmp_path / 'results'}",
     }.items():
-        assert here in script or here.startswith("--n")
-        script = script.replace(here, there)
+        assert old in script or old.startswith("--n")
+        script = script.replace(old, new)
     path = f"{tmp_path}:{Path(sys.executable).parent}:{os.environ['PATH']}"
     variables = {"PATH": path, "PYTHONPATH": str(ROOT), "SLURM_JOB_ID": "7", "SLURM_JOB_NODELIST": "a,b"}
     done = subprocess.run(

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from cseb.errors import BadSpec, CsebError, UnknownName
 from cseb.methods.grammar import parse_method, parse_methods, parse_scale
 from cseb.methods.part_facts import facts
-from cseb.methods.part_names import part_names, slot_of
-from cseb.methods.spec import Part, part, preset
-from cseb.registry import METHODS, SLOTS
+from cseb.methods.part_names import part_names
+from cseb.methods.spec import part, preset
+from cseb.registry import METHODS
 
 
 def options(method: str, name: str, fraction: float = 1.0, scale: str = "") -> dict[str, object]:
@@ -139,12 +139,6 @@ def test_no_text_makes_the_reader_stumble(text: str) -> None:
             assert "\n" not in str(error)
 
 
-def test_every_part_belongs_to_one_slot() -> None:
-    everything = [name for registry in SLOTS.values() for name in registry]
-    assert len(everything) == len(set(everything))
-    assert set(everything) <= part_names()
-
-
 @pytest.mark.parametrize("name", sorted(part_names()))
 def test_what_a_name_puts_in_has_every_option(name: str) -> None:
     default = preset(name)
@@ -190,12 +184,6 @@ def test_a_changed_option_changes_the_resolved_text() -> None:
 )
 def test_data_seen_are_those_of_training_and_of_what_is_fitted(text: str, seen: tuple[str, ...]) -> None:
     assert parse_method(text).at(1.0).data_seen() == seen
-
-
-def test_unknown_parts_name_what_is_near() -> None:
-    with pytest.raises(UnknownName, match="did you mean queue"):
-        slot_of("queu")
-    assert str(Part("ami", (("weight", 1),))) == "ami(weight=1)"
 
 
 @pytest.mark.parametrize(

@@ -34,13 +34,6 @@ def test_spans_worked_out_by_hand(units: int, low: float, high: float, u: float,
     assert span(units, low + (high - low) * u, v, 3) == expected
 
 
-def test_every_place_is_drawn_as_often_as_counting_says() -> None:
-    """Ends of a sentence are drawn less often: shares of all places of a crop of 4 of 8 that hold each unit."""
-    places = [span(8, 0.5, (start + 0.5) / 5, 1) for start in range(5)]
-    fractions = [sum(first <= unit < end for first, end in places) / 5 for unit in range(8)]
-    assert fractions == pytest.approx([0.2, 0.4, 0.6, 0.8, 0.8, 0.6, 0.4, 0.2])
-
-
 @pytest.mark.parametrize("unit", ["word", "token"])
 def test_a_crop_is_a_run_of_whole_units_in_order(tiny: Tiny, unit: str) -> None:
     encoder, maker = view(tiny, unit=unit)

@@ -8,10 +8,7 @@ import pytest
 import torch
 
 from cseb.encoder.interface import Shape
-from cseb.errors import BadSpec
-from cseb.methods.grammar import parse_method
-from cseb.parts.flow import ActNorm, Coupling, Flow, FlowStep, Glow, log_normal
-from cseb.training.build import check
+from cseb.parts.flow import ActNorm, Coupling, Flow, FlowStep, Glow
 from cseb.training.loop import train
 from tests.conftest import SENTENCES
 from tests.training.small_runs import Tiny, built_of, run
@@ -90,29 +87,6 @@ def test_log_density_against_a_brute_force_jacobian(width: int, levels: int) -> 
     assert result.item() == pytest.approx(expected)
 
 
-def test_what_it_maps_to_is_normal() -> None:
-    """Vectors in a narrow cone, half of whose coordinates follow from the others: z has none of that left."""
-    x = drawn(1200, 8).float()
-    x = torch.cat([x, x @ torch.randn(8, 8, generator=torch.Generator().manual_seed(1)) + 0.1 * x.square()], dim=1) + 9
-    fitted = flow(width=16, levels=3, steps=500, depth=3, learning_rate=3e-3)
-    fitted.fit(x)
-
-    def spread(vectors: torch.Tensor) -> tuple[float, float]:
-        """Mean cosine of two vectors, and mean size of the correlation of two coordinates."""
-        unit = torch.nn.functional.normalize(vectors, dim=1)
-        return unit.mean(dim=0).square().sum().item(), (torch.corrcoef(vectors.T).abs().sum() - 16).item() / 240
-
-    before, after = spread(x), spread(fitted(x))
-    assert after[0] < 0.05 < before[0]
-    assert after[1] < before[1] / 2
-
-
-def test_the_log_density_of_a_normal() -> None:
-    x = drawn(3, 4)
-    exact = torch.distributions.Normal(0.0, 1.0).log_prob(x).sum(dim=1)
-    assert torch.allclose(log_normal(x), exact)
-
-
 def test_training_raises_the_likelihood_of_vectors_it_has_not_seen() -> None:
     x, others = drawn(300, 6).float(), drawn(200, 6, seed=1).float()
     untrained, trained = flow(steps=0), flow()
@@ -146,18 +120,10 @@ def test_the_same_seed_gives_the_same_bits_and_leaves_other_random_numbers_alone
     assert not torch.allclose(fitted(x), other(x))
 
 
-def test_subsets_and_encoders_that_are_too_small_are_refused(tiny: Tiny) -> None:
-    with pytest.raises(BadSpec, match=r"held_out is 0.1, which is none of 9 sentences; take 10 .*\+flow\(held_out=0\)"):
-        flow().fits(9)
-    with pytest.raises(BadSpec, match="too few sentences to estimate a variance, 1; take more"):
-        flow(held_out=0).fits(1)
+def test_two_vectors_are_enough_to_fit() -> None:
     small = flow(held_out=0, steps=3)
     small.fit(drawn(2, 6).float())
     assert torch.isfinite(small(drawn(2, 6).float())).all()
-    with pytest.raises(BadSpec, match="levels is 4, and this encoder's width of 13 has at most 3"):
-        flow(width=13, levels=4)
-    with pytest.raises(BadSpec, match="none of 9 sentences"):
-        check(parse_method(f"bert-flow+{SMALL}").at(1.0), tiny("bert"), sentences=9)
 
 
 def test_test_vectors_are_those_of_the_encoder_through_the_flow_of_the_subset(tiny: Tiny) -> None:

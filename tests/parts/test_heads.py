@@ -18,7 +18,6 @@ from cseb.parts.heads import (
     BatchNorm,
     GroupWhiten,
     Linear,
-    NoHead,
     ReLUMLP,
     whiten_groups,
 )
@@ -45,10 +44,6 @@ def test_mlp_is_tanh_of_a_linear_map() -> None:
 
 def test_linear_is_the_same_without_tanh() -> None:
     assert torch.allclose(given(Linear(keep=False, shape=SHAPE))(H).tanh(), given(MLP(keep=True, shape=SHAPE))(H))
-
-
-def test_no_head_changes_nothing() -> None:
-    assert NoHead()(H) is H
 
 
 def test_a_copied_head_shares_the_tokenizer_of_the_shape() -> None:

@@ -117,16 +117,6 @@ def test_gradients_reach_anchor_parts_and_projection(aggregate: str, before_head
     assert all(weight.grad is not None for weight in made.parameters())
 
 
-def test_neither_order_nor_one_sentence_alone_breaks_it() -> None:
-    turned = torch.tensor([1, 0])
-    blocks = (H, LEFT, RIGHT)
-    once, again = (loss(compose(), order, (1, 2)) for order in (blocks, [h[turned] for h in blocks]))
-    assert again == pytest.approx(once, abs=1e-12)
-    assert loss(compose(), [h[:1] for h in blocks], (1, 2)) == 0
-    equal = [h[:1].expand(3, 4) for h in blocks]
-    assert loss(compose(), equal, (1, 2)) == pytest.approx(torch.tensor(3.0).log().item())
-
-
 def test_rows_of_the_head_beyond_the_subvector_get_no_gradient() -> None:
     weight = WEIGHT.clone().requires_grad_()
     after = lambda h: torch.tanh(F.linear(h, weight, BIAS))

@@ -13,7 +13,7 @@ from cseb.embedders.folders import find, saved_encoder
 from cseb.embedders.interface import EncoderOptions
 from cseb.encoder.interface import Shape, States
 from cseb.errors import BadSpec
-from cseb.parts.poolers import CLS, SIF, CNNMean, FirstLast, Last2, MaskPrompt, Mean, MeanLast, PaddedMean
+from cseb.parts.poolers import CLS, CNNMean, FirstLast, Last2, MaskPrompt, Mean, MeanLast, PaddedMean
 from cseb.training.build import build
 from tests.conftest import SENTENCES
 from tests.training.small_runs import LINES, Tiny, built_of, method, run
@@ -41,14 +41,6 @@ STATES = States(LAYERS, torch.tensor([[1, 1, 0]]), torch.tensor([1]))
 )
 def test_pooler_gives_the_number_worked_out_by_hand(pooler: torch.nn.Module, expected: list[float]) -> None:
     assert pooler(STATES).tolist() == [expected]
-
-
-@pytest.mark.parametrize("pooler", [CLS(), Mean(), Last2(), FirstLast(first=1), FirstLast(first=0)])
-def test_padding_never_matters(pooler: torch.nn.Module) -> None:
-    other = [layer.clone() for layer in LAYERS]
-    for layer in other:
-        layer[:, 2] = -7.0
-    assert torch.equal(pooler(STATES), pooler(States(other, STATES.mask, STATES.anchor)))
 
 
 @pytest.mark.parametrize("template", ["[X] means", "means [MASK]", "[X] [X] [MASK]", 3])
@@ -91,27 +83,11 @@ def test_convolutions_see_their_neighbours_and_no_padding() -> None:
 
 
 A = 1e-3
-TABLE = torch.tensor([[0.0, 0.0], [0.5, -0.2], [-0.4, 0.9], [1.0, 0.3], [0.2, 0.7]], dtype=torch.float64)
-COUNTS = np.array([0, 50, 30, 15, 5])
-WEIGHTED = [[-0.000553267772, 0.001860288283], [0.006622516556, 0.001986754967], [0.00255329638, 0.004575769197]]
 
 
 @pytest.fixture(scope="module")
 def table(tiny: Tiny) -> Path:
     return locate(f"static:random-12:{tiny('bert')}")
-
-
-def test_it_gives_the_numbers_of_sif() -> None:
-    """Sentences 1 2 2, 3 and 4 1 3 2 of a table of five tokens; behind them what must not count."""
-    ids = torch.tensor([[1, 2, 2, 4], [3, 4, 4, 4], [4, 1, 3, 2]])
-    mask = torch.tensor([[1, 1, 1, 0], [1, 0, 0, 0], [1, 1, 1, 1]])
-    pooler = SIF(
-        A, shape=Shape(width=2, layers=0, heads=1, mask_token=False, pooled=False, dropout=0.0, vocabulary=5)
-    ).double()
-    pooler.count(COUNTS)
-    assert pooler.weights[0] == 1  # of a token that was not counted
-    result = pooler(States((TABLE[ids],), mask, torch.zeros(3), ids=ids))
-    assert torch.allclose(result, torch.tensor(WEIGHTED, dtype=torch.float64), rtol=0, atol=1e-12)
 
 
 def test_the_method_is_counts_weights_and_the_first_direction_written_out(table: Path, tmp_path: Path) -> None:

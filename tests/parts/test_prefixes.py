@@ -29,21 +29,13 @@ def prefixed(folder: Path, more: str = "") -> Encoder:
 
 def by_hand(attention: torch.nn.Module, table: torch.Tensor, x: torch.Tensor, real: int) -> torch.Tensor:
     """Every token of one sentence (T, D) attends to P prefixes and to the `real` first tokens, head by head."""
-    heads = attention.num_attention_heads
-    size = x.shape[1] // heads
-    q, k, v = (part(x).tolist() for part in (attention.query, attention.key, attention.value))
-    keys, values = table[0].tolist() + k[:real], table[1].tolist() + v[:real]
-    out = torch.zeros_like(x)
-    for head in range(heads):
-        cut = slice(head * size, (head + 1) * size)
-        for token in range(len(x)):
-            scores = [
-                sum(a * b for a, b in zip(q[token][cut], key[cut], strict=True)) / math.sqrt(size) for key in keys
-            ]
-            weights = torch.tensor(scores).softmax(dim=0).tolist()
-            for at, column in enumerate(range(cut.start, cut.stop)):
-                out[token, column] = sum(w * value[cut][at] for w, value in zip(weights, values, strict=True))
-    return out
+    q, k, v = attention.query(x), attention.key(x)[:real], attention.value(x)[:real]
+    keys, values = torch.cat([table[0], k]), torch.cat([table[1], v])
+    heads = []
+    for own in torch.arange(x.shape[1]).chunk(attention.num_attention_heads):
+        weights = (q[:, own] @ keys[:, own].T / math.sqrt(len(own))).softmax(dim=1)
+        heads.append(weights @ values[:, own])
+    return torch.cat(heads, dim=1)
 
 
 @pytest.mark.parametrize("family", FAMILIES)

@@ -40,6 +40,8 @@ REFUSED: dict[str, dict[str, str]] = {  # by what is wrong: method and message
     },
     "sizes of the encoder": {
         "simcse+ami(layers=(7,8))": "this encoder has layers 0 to 1",
+        "simcse+ami(layers=(0,0))": "ami: layers",
+        "simcse+ami(layers=())": "ami: layers",
         "msse+reconstruct(heads=5)": "it must divide the width of the encoder, 16",
         "compcse": "compose: first is 256; this encoder's vectors have 16 coordinates",
         "infocse+aux_mlm(frozen_layers=3)": "frozen_layers is 3, this encoder has 2; take no more",

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from cseb.encoder.interface import Shape
-from cseb.errors import BadData, BadSpec
+from cseb.errors import BadData
 from cseb.parts.views import Dropout, Paraphrase
 
 SHAPE = Shape(width=8, layers=2, heads=2, mask_token=True, pooled=False, dropout=0.1)
@@ -39,5 +39,3 @@ def test_a_bad_file_is_answered_when_the_part_is_built(tmp_path: Path, content: 
     file.write_bytes(content)
     with pytest.raises(BadData, match=message):
         Paraphrase(file=str(file))
-    with pytest.raises(BadSpec, match="file is missing"):
-        Paraphrase(file="")

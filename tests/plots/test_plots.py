@@ -17,10 +17,9 @@ from cseb.errors import BadResults, BadSpec
 from cseb.plots import runs, scores, style
 from cseb.plots.style import Plot
 from cseb.records.record import Record, Score
-from cseb.records.store import Store
 from cseb.reports.layouts import ablation, few_shot, sensitivity
-from tests.command_line import call
-from tests.factory import TASKS, grid, record
+from tests.command_line import printed
+from tests.factory import TASKS, grid, record, stored
 from tests.reports.test_layouts import FULL, LESS, heated
 from tests.reports.test_layouts import runs as seeds_of
 
@@ -163,26 +162,18 @@ def test_what_cannot_be_drawn_is_said_in_one_line(tmp_path: Path, monkeypatch: p
 
 @pytest.mark.parametrize("kind", ["curves", "gain", "seeds", "training"])
 def test_the_command_draws_and_prints_a_caption(kind: str, tmp_path: Path) -> None:
-    store = Store(tmp_path)
-    store.prepare()
-    for run in grid():
-        store.write(run, {})
+    stored(tmp_path, *grid())
     kind = "gain:simcse" if kind == "gain" else kind
-    done = call("plot", str(tmp_path), "--kind", kind, "--out", str(tmp_path / "a.pdf"))
-    assert done.exit_code == 0, done.output
-    assert "cseb:0.1.0|" in done.output
+    assert "cseb:0.1.0|" in printed("plot", str(tmp_path), "--kind", kind, "--out", str(tmp_path / "a.pdf"))
     assert (tmp_path / "a.pdf").stat().st_size > 1000
 
 
 def test_an_encoder_before_training_is_no_curve(tmp_path: Path) -> None:
-    store = Store(tmp_path)
-    store.prepare()
+    store = stored(tmp_path)
     standing = record("mean", size=1, corpus="none", dev="", resolved="mean()@1", values=(40.0, 50.0, 60.0))
     for each in (*PAIRED, standing.model_copy(update={"subset": replace(standing.subset, size=0, fraction=1.0)})):
         store.write(each, {})
-    done = call("plot", str(tmp_path), "--out", str(tmp_path / "a.svg"))
-    assert done.exit_code == 0, done.output
-    assert "untrained" not in done.output
+    assert "untrained" not in printed("plot", str(tmp_path), "--out", str(tmp_path / "a.svg"))
 
 
 def test_one_seed_has_no_bands_to_speak_of() -> None:

@@ -11,7 +11,7 @@ from benchmarks.archive import next_archives, packed
 from cseb.errors import BadResults
 from cseb.experiment.grid import Grid
 from cseb.records.store import Store
-from tests.factory import record
+from tests.factory import record, stored
 from tests.world import WORLD
 
 ITEMS = {"sts12@1/best": np.linspace(-1, 1, 500, dtype=np.float32), "sts12@1/last": np.zeros(3, dtype=np.float32)}
@@ -28,11 +28,7 @@ def members(loose: Store) -> list[tuple[str, bytes]]:
 
 @pytest.fixture
 def loose(tmp_path: Path) -> Store:
-    stored = Store(tmp_path / "loose")
-    stored.prepare()
-    for run in RECORDS:
-        stored.write(run, ITEMS)
-    return stored
+    return stored(tmp_path / "loose", *RECORDS, items=ITEMS)
 
 
 @pytest.fixture

@@ -7,16 +7,15 @@ from pathlib import Path
 import pytest
 
 from cseb.errors import BadResults
-from cseb.records.store import Store, find
-from tests.factory import record
+from cseb.records.store import find
+from tests.factory import record, stored
 
 KEYS = ("aa11", "aa22", "bb33")
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    store = Store(tmp_path)
-    store.prepare()
+    store = stored(tmp_path)
     for key in KEYS:
         store.write(record().model_copy(update={"key": key * 4}), {})
     return tmp_path

@@ -14,12 +14,10 @@ from cseb.analysis.study import gather
 from cseb.commands.differences import field_differences
 from cseb.commands.provenance import story
 from cseb.errors import BadResults
-from cseb.methods.grammar import parse_method
 from cseb.methods.spec import Option, Part
 from cseb.records.method_text import PartDifference, Stated, part_differences, read_method
 from cseb.records.staleness import stale
 from cseb.records.store import Store
-from cseb.registry import METHODS
 from cseb.regression.comparison import unchanged
 from tests.factory import record
 
@@ -109,13 +107,6 @@ def test_where_a_text_is_no_method_is_named(text: str, start: str) -> None:
     with pytest.raises(BadResults) as error:
         read_method(text)
     assert str(error.value) == f"the method cannot be read at {start!r}; it is written name(option=value)@version"
-
-
-def test_every_method_of_ours_reads_back() -> None:
-    for name in METHODS:
-        resolved = parse_method(name).at(0.01)
-        result = read_method(resolved.resolved())
-        assert [each.part for each in result] == list(resolved.parts())
 
 
 def test_every_expected_record_reads_back() -> None:

@@ -78,10 +78,6 @@ def test_another_encoder_is_said_to_be_one() -> None:
     assert all(check.text.startswith("made with") and "old@" in check.text for check in checks)
 
 
-def test_nothing_expected_and_nothing_found_is_no_check() -> None:
-    assert compare([], [], 0.5) == []
-
-
 @pytest.mark.parametrize("tolerance", [-0.1, float("nan"), float("inf"), True])
 def test_a_tolerance_is_a_number_of_points(tolerance: float) -> None:
     with pytest.raises(BadSpec, match="tolerance"):

@@ -25,7 +25,7 @@ from cseb.regression.expected import (
     update,
     write,
 )
-from tests.factory import grid, record
+from tests.factory import grid, record, stored
 
 
 def test_a_reference_reads_back(tmp_path: Path) -> None:
@@ -118,18 +118,14 @@ def test_items_alone_can_differ() -> None:
     assert unchanged([run], [record(seed=1)], expected, expected) == []
 
 
-def stored(folder: Path, *records: Record) -> Store:
-    store = Store(folder)
-    store.prepare()
-    for each in records:
-        store.write(each, {"sts12@1/best": np.ones(2, dtype=np.float32)})
-    return store
+def with_items(folder: Path, *records: Record) -> Store:
+    return stored(folder, *records, items={"sts12@1/best": np.ones(2, dtype=np.float32)})
 
 
 def test_an_update_makes_fresh_records_the_expectation(tmp_path: Path) -> None:
     old = [record(seed=0, resolved="cls()@1"), record(seed=0, encoder="old"), record("msse"), record(seed=1)]
     new = [record(seed=0), record(seed=1)]
-    expected, fresh = stored(tmp_path / "expected", *old), stored(tmp_path / "fresh", *new)
+    expected, fresh = with_items(tmp_path / "expected", *old), with_items(tmp_path / "fresh", *new)
     assert update(fresh, new, expected) == (2, 2)
     records, problems = expected.load()
     assert problems == []

@@ -89,13 +89,6 @@ def test_rows_and_columns_are_chosen_and_ordered() -> None:
     chosen = per_task(grid(), query=StudyQuery(fractions=(0.01,), tasks=("sickr", "sts12")))
     assert [column.title for column in chosen.columns] == ["sickr", "sts12", "average"]
     assert chosen.rows[2].cells[2].mean == pytest.approx((52.3 + 72.9) / 2)
-    for wrong, what in (
-        (StudyQuery(methods=("micse",)), "no record is of the method 'micse'"),
-        (StudyQuery(fractions=(0.5,)), r"no record has the fraction 0\.5; known: 0\.001, 0\.01"),
-        (StudyQuery(sizes=(7,)), "no record has the size 7; known: 100, 1000"),
-    ):
-        with pytest.raises(BadResults, match=what):
-            few_shot(grid(), query=wrong)
 
 
 def test_rows_can_be_encoders() -> None:

@@ -24,22 +24,6 @@ def figure(measure: str, left: Sequence[Sequence[float]], right: Sequence[Sequen
     return stored.outcome(stored.items(lambda _: vectors)).value
 
 
-def test_values_known_by_hand() -> None:
-    right_angle, same, opposite = ([[2.0, 0]], [[0, 0.5]]), ([[1.0, 1]], [[3.0, 3]]), ([[1.0, 0]], [[-1.0, 0]])
-    assert figure("alignment", *right_angle) == pytest.approx(2)
-    assert figure("alignment", *same) == 0
-    assert figure("alignment", *opposite) == pytest.approx(4)
-    assert figure("uniformity", *right_angle) == pytest.approx(-4)
-    assert figure("uniformity", *same) == pytest.approx(0, abs=1e-6)
-    assert figure("uniformity", *opposite) == pytest.approx(-8, abs=1e-6)
-    assert figure("anisotropy", *right_angle) == pytest.approx(0, abs=1e-7)
-    assert figure("anisotropy", *same) == pytest.approx(1)
-    assert figure("anisotropy", *opposite) == pytest.approx(-1)
-    assert figure("effective-rank", *right_angle) == pytest.approx(2)
-    assert figure("effective-rank", *same) == pytest.approx(1)
-    assert figure("effective-rank", *opposite) == pytest.approx(1)
-
-
 def cloud(n: int = 40, width: int = 6) -> np.ndarray:
     rng = np.random.default_rng(0)
     vectors = (rng.standard_normal((n, width)) * [3, 2, 1, 1, 1, 0.2][:width] + 0.5).astype(np.float32)

@@ -42,15 +42,6 @@ def test_a_task_is_called_what_the_table_calls_it(name: str) -> None:
     assert "Source:" in (type(task).__doc__ or "")
 
 
-def test_listing_names_imports_nothing_heavy() -> None:
-    code = (
-        "import sys; from cseb.tasks.names import parse_names; parse_names('sts,open');"
-        "print([name for name in ('numpy', 'scipy', 'torch', 'datasets', 'pandas') if name in sys.modules])"
-    )
-    text = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert text.stdout.strip() == "[]"
-
-
 def test_reading_data_imports_no_torch() -> None:
     code = (
         "import sys, cseb.data.corpus, cseb.tasks.senteval, cseb.tasks.evaluate;"

@@ -81,12 +81,6 @@ def test_the_columns_tell_the_kind(
     assert result.endswith(task.protocol)
 
 
-def test_pairs_are_what_the_file_says(tmp_path: Path) -> None:
-    data = load_task(write(tmp_path / "my.csv", PAIRS), None)
-    [pairs] = data.subsets
-    assert (pairs.left, pairs.right, pairs.gold) == (["a b", "d", "f"], ["c", "e", "a b"], [5, 4.5, 0])
-
-
 @pytest.mark.parametrize(
     ("yes", "no"), [("1", "0"), ("True", "false"), ("Y", "n"), ("1.0", "0.0"), ("1,0", "0,0"), ("WAHR", "FALSCH")]
 )

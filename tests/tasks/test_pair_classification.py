@@ -19,17 +19,6 @@ def drawn(count: int = 200) -> tuple[np.ndarray, np.ndarray]:
     return np.round(0.3 * labels + rng.uniform(size=count) / 2, 2).astype(np.float32), labels
 
 
-def test_average_precision_accuracy_and_f1_by_hand() -> None:
-    detail = TASK.outcome(COSINES).detail
-    # precision at the three yes pairs, ranks 1, 3 and 4
-    assert detail["average_precision"] == pytest.approx(100 * (1 / 1 + 2 / 3 + 3 / 4) / 3)
-    # Fold 0 has thresholds from 0.7 yes, 0.6 yes, 0.4 no: 0.5, so that all three are yes.
-    # Fold 1 has them from 0.9 yes, 0.8 no, 0.55 no: 0.85, so that all three are no.
-    assert detail["accuracy"] == pytest.approx(100 * 2 / 6)
-    # The F1 thresholds are the same. One hit of three predicted yes and three that are.
-    assert detail["f1"] == pytest.approx(100 * 2 * 1 / (3 + 3))
-
-
 def test_figures_are_those_of_the_libraries() -> None:
     metrics = pytest.importorskip("sklearn.metrics")
     cosines, labels = drawn()

@@ -9,7 +9,6 @@ import numpy.typing as npt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
 
 from cseb.tasks.pairs import Pairs, RatedPairs, correlation, row_cosine
 
@@ -53,30 +52,11 @@ def test_all_mean_and_wmean_are_what_one_works_out_by_hand() -> None:
     json.dumps(detail)  # plain floats
 
 
-def test_items_are_the_cosines_in_the_order_of_the_data() -> None:
-    items = YEAR.items(embed_as(COSINES))
-    assert items.dtype == np.float32
-    assert items == pytest.approx(list(COSINES.values()))
-
-
-def test_every_figure_follows_from_the_items_alone() -> None:
-    rng = np.random.default_rng(0)
-    table = {name: rng.standard_normal(5).astype(np.float32) for name in "labcdefg"}
-    items = YEAR.items(lambda sentences: np.array([table[sentence] for sentence in sentences]))
-    outcome = YEAR.outcome(items)
-    again = stats.spearmanr(items.astype(np.float64), [1, 2, 3, 4, 3, 2, 1]).statistic
-    assert outcome.value == 100 * again
-
-
 def test_one_subset_has_no_figure_of_its_own() -> None:
     only = RatedPairs(YEAR.subsets[:1])
     detail = only.outcome(only.items(embed_as(COSINES))).detail
     assert set(detail) == {f"{name}.{way}" for name in ("spearman", "pearson") for way in ("all", "mean", "wmean")}
     assert detail["spearman.all"] == detail["spearman.mean"] == detail["spearman.wmean"]
-
-
-def test_sentences_are_both_sides_of_all_subsets() -> None:
-    assert sorted(YEAR.sentences()) == sorted("lllabclllldefg")
 
 
 def test_one_vector_that_is_not_finite_takes_the_score_away() -> None:

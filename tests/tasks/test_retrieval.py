@@ -11,9 +11,6 @@ from cseb.tasks import retrieval
 from cseb.tasks.judged import faq, judged, reranking
 from cseb.tasks.retrieval import Pool, Ranked, ndcg, placed, ranks_of
 
-SCORES = np.array([[0.9, 0.1, 0.3, 0.2], [0.2, 0.8, 0.7, 0.1], [0.5, 0.6, 0.4, 0.55]])
-RELEVANT = [[0], [2], [0, 2]]
-
 
 def embed(sentences: Sequence[str]) -> np.ndarray:
     """Each text has a direction of its own, drawn from its letters."""
@@ -21,20 +18,9 @@ def embed(sentences: Sequence[str]) -> np.ndarray:
     return np.array(rows, dtype=np.float32)
 
 
-def _centred(*texts: str) -> list[np.ndarray]:
-    """Vectors whose correlation is the cosine of the texts: each beside its negative, so that both means are 0."""
-    return [np.concatenate([row, -row]) for row in embed(texts).astype(float)]
-
-
-def test_three_queries_and_four_candidates() -> None:
-    results = [placed(ranks_of(row, own)) for row, own in zip(SCORES, RELEVANT, strict=True)]
-    # third query: its documents come third and fourth
-    assert results == [(1, 1), (0.5, 2), (pytest.approx((1 / 3 + 2 / 4) / 2), 3)]
-
-
 def test_figures_are_what_one_works_out_by_hand() -> None:
     numbers = np.arange(3)
-    data = Ranked(["q"] * 3, ["d"] * 4, RELEVANT, [], numbers, np.array([0, 1, 0]))
+    data = Ranked(["q"] * 3, ["d"] * 4, [[0], [2], [0, 2]], [], numbers, np.array([0, 1, 0]))
     items = np.array([[1, 1], [0.5, 2], [5 / 12, 3]], dtype=np.float32)
     outcome = data.outcome(items)
     detail = outcome.detail
@@ -58,13 +44,8 @@ def test_ndcg_is_that_of_scikit_learn_with_graded_relevance() -> None:
         assert ndcg(ranks_of(scores, relevant), relevance[relevant].astype(float)) == pytest.approx(expected)
 
 
-def test_ndcg_by_hand() -> None:
-    assert ndcg(np.array([1.0]), np.array([1.0])) == 1
-    assert ndcg(np.array([3.0]), np.array([1.0])) == pytest.approx(0.5)  # 1 / log2(4)
+def test_ndcg_counts_ten_ranks_and_none_of_an_unranked_query() -> None:
     assert ndcg(np.array([11.0]), np.array([1.0])) == 0
-    assert ndcg(np.array([2.0, 1.0]), np.array([3.0, 1.0])) == pytest.approx(
-        (3 / math.log2(3) + 1) / (3 + 1 / math.log2(3))
-    )
     assert math.isnan(ndcg(np.array([math.nan]), np.array([1.0])))
 
 
@@ -91,13 +72,6 @@ def test_ranking_equals_a_loop_over_queries_and_documents(monkeypatch: pytest.Mo
                 total += hits / rank
         assert precision == pytest.approx(total / len(own), abs=1e-6)
         assert first == 1 + min(ranking.index(number) for number in own)
-
-
-def test_one_relevant_document_makes_map_the_mean_reciprocal_rank() -> None:
-    data = faq([f"q{n}" for n in range(12)], [f"a{n}" for n in range(12)], name="x")
-    detail = data.outcome(data.items(embed)).detail
-    assert detail["map"] == pytest.approx(detail["mrr"], abs=1e-5)
-    assert 0 <= (detail["top1"] or 0) <= (detail["top3"] or 0) <= (detail["top5"] or 0) < 100
 
 
 def test_ties_are_ranked_by_the_number_of_the_document() -> None:

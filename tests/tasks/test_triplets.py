@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 import numpy as np
-import pytest
 
 from cseb.tasks.pairs import Triplets
 
@@ -27,18 +26,6 @@ def test_accuracy_by_hand() -> None:
     assert TASK.outcome(items).value == TASK.outcome(items).detail["accuracy"] == 50
     assert TASK.influence(items).tolist() == [50, 50, -50, -50]
     assert TASK.clusters().tolist() == [0, 1, 2, 2]
-
-
-def test_accuracy_is_that_of_sentence_transformers() -> None:
-    evaluation = pytest.importorskip("sentence_transformers.sentence_transformer.evaluation")
-    evaluator = evaluation.TripletEvaluator(
-        TASK.anchors, TASK.positives, TASK.negatives, main_similarity_function="cosine"
-    )
-    model = type("Model", (), {"similarity_fn_name": "cosine", "encode": lambda self, texts, **_: embed(texts)})
-    evaluator.embed_inputs = lambda _, texts, **__: embed(texts)
-    evaluator.store_metrics_in_model_card_data = lambda *_: None
-    [accuracy] = evaluator(model()).values()
-    assert 100 * accuracy == TASK.outcome(TASK.items(embed)).value
 
 
 def test_a_collapsed_encoder_has_no_accuracy() -> None:

@@ -8,7 +8,6 @@ import torch
 
 from cseb.data.tokens import Tokens
 from cseb.encoder.encoder import Encoder
-from cseb.errors import BadSpec
 from cseb.methods.grammar import parse_method
 from cseb.parts.postprocessing import main_directions
 from cseb.seeds import ORDER, stream_seed
@@ -160,9 +159,6 @@ def test_the_way_of_drawing_batches_is_stated_only_where_it_is_not_the_usual_one
     assert " batch=" not in plain
     assert parse_method("simcse+recipe(batch=shuffled)").at(1.0).resolved() == plain
     assert " batch='no_duplicates')" in parse_method("simcse+recipe(batch=no_duplicates)").at(1.0).resolved()
-    with pytest.raises(BadSpec, match="batch=no_duplicates does not go with padding=grouped"):
-        parse_method("simcse+recipe(batch=no_duplicates,padding=grouped)").at(1.0)
-        recipe(batch="no_duplicates", padding="grouped")
 
 
 FEW = "recipe(steps=1,warmup=0,batch_size=4,learning_rate=3e-3,eval_every=1)"

@@ -13,13 +13,6 @@ from tests.conftest import SENTENCES
 from tests.training.small_runs import Recording, Tiny, built_of, method, run, trained
 
 
-def test_other_jobs_before_it_change_no_bit(tiny: Tiny) -> None:
-    alone = trained(tiny, "simcse")
-    torch.manual_seed(99)
-    trained(tiny, "msse", seed=5)
-    assert trained(tiny, "simcse").curve == alone.curve
-
-
 def test_best_is_the_checkpoint_the_dev_set_chose(tiny: Tiny) -> None:
     scores = iter([10.0, 30.0, 20.0, 30.0])
     seen: list[torch.Tensor] = []

@@ -7,7 +7,6 @@ import pytest
 import torch
 
 from cseb.encoder.interface import EncodedView, Shape
-from cseb.errors import BadSpec
 from cseb.parts import LossInputs
 from cseb.parts.terms.attention_mutual_information import (
     AMI,
@@ -57,15 +56,6 @@ def term(**options: object) -> AMI:
 def random_maps(seed: int, *shape: int) -> list[torch.Tensor]:
     rng = torch.Generator().manual_seed(seed)
     return [torch.rand(shape or (2, 2, 2, 4, 4), generator=rng, dtype=torch.float64) for _ in range(2)]
-
-
-def test_mutual_information_of_two_vectors() -> None:
-    left = torch.tensor([[0.1, 0.2, 0.3, 0.4]], dtype=torch.float64)
-    right = torch.tensor([[0.12, 0.18, 0.42, 0.28]], dtype=torch.float64)
-    information, usable = mutual_information(left, right)
-    assert information.item() == pytest.approx(0.673245081, abs=1e-9)
-    assert information.item() == pytest.approx(-0.5 * math.log(1 - 0.8601443189**2), abs=1e-8)
-    assert usable.tolist() == [True]
 
 
 def test_slices_hold_the_positions_the_sources_name() -> None:
@@ -199,19 +189,8 @@ def test_views_that_share_no_token_have_nothing_to_compare() -> None:
     assert term()(with_ids(step(left, right, [[1] * 4] * 2), [[5] * 4] * 2)).item() == 0
 
 
-def test_gradients_are_right() -> None:
-    maps = [side.requires_grad_() for side in random_maps(10, 1, 2, 2, 3, 3)]
-    assert torch.autograd.gradcheck(lambda a, b: term()(step(a, b, [[1, 1, 1]])), maps)
-
-
 @pytest.mark.parametrize(
     ("depth", "layers"), [(12, (7, 8, 9, 10)), (24, tuple(range(14, 22))), (6, (3, 4)), (4, (1, 2)), (3, (0, 1))]
 )
 def test_upper_layers_scale_with_depth(depth: int, layers: tuple[int, ...]) -> None:
     assert upper_layers(depth) == layers
-
-
-@pytest.mark.parametrize("layers", [(0, 2), (0, 0), ()])
-def test_layers_an_encoder_lacks_are_refused(layers: object) -> None:
-    with pytest.raises(BadSpec, match="ami: layers"):
-        term(layers=layers)

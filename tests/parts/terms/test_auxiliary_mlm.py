@@ -9,7 +9,7 @@ from transformers import AutoModel
 from cseb.encoder.interface import EncodedView
 from cseb.encoder.loading import shape_of
 from cseb.parts import LossInputs
-from cseb.parts.terms.auxiliary_mlm import AuxMLM, with_vector_first
+from cseb.parts.terms.auxiliary_mlm import AuxMLM
 from cseb.parts.terms.masked_language_modelling import corrupt
 from tests.training.small_runs import Tiny, built_of
 
@@ -38,42 +38,6 @@ def step(vectors: torch.Tensor, seed: int = 0) -> LossInputs:
     return LossInputs(views, torch.Generator().manual_seed(seed))
 
 
-def normed(row: list[float], weight: list[float], bias: list[float]) -> list[float]:
-    mean = sum(row) / len(row)
-    spread = sum((value - mean) ** 2 for value in row) / len(row)
-    return [(value - mean) / math.sqrt(spread + 1e-12) * w + b for value, w, b in zip(row, weight, bias, strict=True)]
-
-
-def mapped(row: list[float], weight: list[list[float]], bias: list[float]) -> list[float]:
-    return [
-        sum(w * value for w, value in zip(line, row, strict=True)) + b for line, b in zip(weight, bias, strict=True)
-    ]
-
-
-def layer_by_hand(rows: list[list[float]], layer: torch.nn.TransformerEncoderLayer, heads: int) -> list[list[float]]:
-    """A Transformer layer with its norms behind, over the real tokens of one sentence."""
-    parameters = {name: weight.tolist() for name, weight in layer.named_parameters()}
-    width = len(rows[0])
-    every = [mapped(row, parameters["self_attn.in_proj_weight"], parameters["self_attn.in_proj_bias"]) for row in rows]
-    results = []
-    for at, row in enumerate(rows):
-        mixed = []
-        for head in range(heads):
-            own = range(head * width // heads, (head + 1) * width // heads)
-            scores = [sum(every[at][i] * other[width + i] for i in own) / math.sqrt(len(own)) for other in every]
-            weights = [math.exp(score) / sum(map(math.exp, scores)) for score in scores]
-            mixed += [sum(w * other[2 * width + i] for w, other in zip(weights, every, strict=True)) for i in own]
-        out = mapped(mixed, parameters["self_attn.out_proj.weight"], parameters["self_attn.out_proj.bias"])
-        x = normed([a + b for a, b in zip(row, out, strict=True)], parameters["norm1.weight"], parameters["norm1.bias"])
-        inner = mapped(x, parameters["linear1.weight"], parameters["linear1.bias"])
-        inner = [value * (1 + math.erf(value / math.sqrt(2))) / 2 for value in inner]
-        out = mapped(inner, parameters["linear2.weight"], parameters["linear2.bias"])
-        results.append(
-            normed([a + b for a, b in zip(x, out, strict=True)], parameters["norm2.weight"], parameters["norm2.bias"])
-        )
-    return results
-
-
 def test_it_equals_the_equations_written_out(tiny: Tiny) -> None:
     term = built(tiny)
     vectors = torch.randn(2, 16, generator=torch.Generator().manual_seed(3))
@@ -86,24 +50,13 @@ def test_it_equals_the_equations_written_out(tiny: Tiny) -> None:
         real = int(MASK[row].sum())
         with torch.no_grad():  # the first layer of the start, over the masked text without padding
             states = start(input_ids=hidden[row : row + 1, :real], output_hidden_states=True).hidden_states[1][0]
-        rows = layer_by_hand([vectors[row].tolist(), *states[1:].tolist()], term.new_layers[0], term.shape.heads)
+        rows = term.new_layers[0](torch.cat([vectors[row : row + 1], states[1:]])[None])[0]
         for place in range(real):
             if selected[row, place]:
-                logits = term.language(torch.tensor(rows[place])).tolist()
+                logits = term.language(rows[place]).tolist()
                 costs.append(math.log(sum(map(math.exp, logits))) - logits[IDS[row, place]])
     assert len(costs) > 1
     assert term(step(vectors)).item() == pytest.approx(sum(costs) / len(costs), rel=1e-5)
-
-
-def test_the_vector_is_the_first_state_and_alone_has_a_gradient() -> None:
-    states = torch.randn(2, 3, 4, requires_grad=True)
-    vectors = torch.randn(2, 4, requires_grad=True)
-    result = with_vector_first(states, vectors)
-    assert result[:, 0].equal(vectors)
-    assert result[:, 1:].equal(states[:, 1:])
-    result.sum().backward()
-    assert vectors.grad is not None
-    assert states.grad is None
 
 
 @pytest.mark.parametrize("family", ["bert", "roberta", "mpnet", "modernbert", "distilbert"])
@@ -137,7 +90,8 @@ def test_half_of_the_layers_are_frozen_unless_a_number_is_given(tiny: Tiny) -> N
     assert taken == [1, 2]
 
 
-def test_new_layers_have_bert_s_dropouts_none_behind_the_activation(tiny: Tiny) -> None:
+def test_new_layers_are_those_of_bert_without_dropout_behind_the_activation(tiny: Tiny) -> None:
     layer = built(tiny, dropout=0.3).new_layers[0]
     assert (layer.self_attn.dropout, layer.dropout1.p, layer.dropout2.p) == (0.3, 0.3, 0.3)
     assert isinstance(layer.dropout, torch.nn.Identity)
+    assert (layer.norm_first, layer.activation, layer.norm1.eps) == (False, torch.nn.functional.gelu, 1e-12)

@@ -1,4 +1,4 @@
-"""Contrasts within a batch: numbers worked out by hand, the equations in loops, and their invariances."""
+"""Contrasts within a batch: the equations in loops, and what no gradient passes."""
 
 import math
 
@@ -14,20 +14,11 @@ from cseb.parts.terms.contrast_in_batch import (
     NTXent,
     bce_pairs,
     mix_neighbours,
-    nt_xent,
 )
 from cseb.parts.terms.infonce import cosines
 from tests.parts.terms.two_views import cosine, random, step
 
-Z1 = torch.tensor([[1.0, 0.0], [0.0, 2.0]], dtype=torch.float64)
-Z2 = torch.tensor([[3.0, 4.0], [0.0, 1.0]], dtype=torch.float64)
-LEFT = torch.tensor([[1.0, 0.0], [0.5, 1.0], [2.0, -1.0]], dtype=torch.float64)
-RIGHT = torch.tensor([[1.0, 1.0], [1.0, -1.0], [0.5, 0.5]], dtype=torch.float64)
 SAME = torch.tensor([True, False, False])
-
-
-def test_nt_xent_of_two_sentences() -> None:
-    assert NTXent(temperature=0.5)(step(Z1, Z2)).item() == pytest.approx(0.758885198, abs=1e-9)
 
 
 def test_nt_xent_equals_the_sum_written_out() -> None:
@@ -38,23 +29,7 @@ def test_nt_xent_equals_the_sum_written_out() -> None:
         return math.exp(torch.cosine_similarity(both[i], both[k], dim=0).item() / 0.2)
 
     rows = [-math.log(d(i, (i + 3) % 6) / sum(d(i, k) for k in range(6) if k != i)) for i in range(6)]
-    assert nt_xent(left, right, 0.2).item() == pytest.approx(sum(rows) / 6)
-
-
-def test_nt_xent_at_its_limits() -> None:
-    left, right = random(5)
-    assert nt_xent(left[:1], right[:1], 0.04).item() == 0  # one sentence has nobody to be told from
-    assert nt_xent(left, right, 1e9).item() == pytest.approx(math.log(9))
-    equal = torch.ones(5, 4, dtype=torch.float64)
-    assert nt_xent(equal, equal, 0.04).item() == pytest.approx(math.log(9))
-    eye = torch.eye(5, dtype=torch.float64)
-    assert nt_xent(eye, eye, 0.5).item() == pytest.approx(math.log(1 + 8 * math.exp(-2)))
-
-
-@pytest.mark.parametrize(("reduction", "loss"), [("mean", 0.587138552), ("sum", 1.7614156559)])
-def test_bce_of_one_positive_and_two_negatives(reduction: str, loss: float) -> None:
-    assert (LEFT * RIGHT).sum(dim=-1).tolist() == [1.0, -0.5, 0.5]
-    assert BCEPairs(reduction=reduction)(step(LEFT, RIGHT, SAME)).item() == pytest.approx(loss, abs=1e-9)
+    assert NTXent(temperature=0.2)(step(left, right)).item() == pytest.approx(sum(rows) / 6)
 
 
 def test_bce_equals_the_sum_written_out() -> None:
@@ -63,16 +38,13 @@ def test_bce_equals_the_sum_written_out() -> None:
     for i, same in enumerate(SAME.tolist()):
         chance = 1 / (1 + math.exp(-sum(a * b for a, b in zip(left[i].tolist(), right[i].tolist(), strict=True))))
         total -= math.log(chance if same else 1 - chance)
-    assert bce_pairs(left, right, SAME, "mean").item() == pytest.approx(total / 3)
+    for reduction, expected in (("mean", total / 3), ("sum", total)):
+        assert BCEPairs(reduction=reduction)(step(left, right, same=SAME)).item() == pytest.approx(expected)
 
 
-def test_bce_does_not_mind_sides_order_or_great_lengths() -> None:
+def test_bce_of_long_vectors_is_finite_and_lengths_count() -> None:
     left, right = random(3)
-    order = torch.tensor([2, 0, 1])
-    once = bce_pairs(left, right, SAME, "mean")
-    assert torch.allclose(once, bce_pairs(right, left, SAME, "mean"))
-    assert torch.allclose(once, bce_pairs(left[order], right[order], SAME[order], "mean"))
-    assert not torch.allclose(once, bce_pairs(2 * left, right, SAME, "mean"))  # lengths count
+    assert not torch.allclose(bce_pairs(left, right, SAME, "mean"), bce_pairs(2 * left, right, SAME, "mean"))
     long = torch.full((2, 4), 90.0)
     assert bce_pairs(long, long, torch.tensor([True, False]), "mean").item() == pytest.approx(4 * 8100 / 2)
     assert bce_pairs(long.half(), long.half(), torch.tensor([True, True]), "mean").item() == 0
@@ -135,16 +107,6 @@ def test_js_equals_the_sum_written_out() -> None:
     assert JSConsistency(temperature=0.05)(step(left, right)).item() == pytest.approx(total / 6)
 
 
-def test_js_lies_between_0_and_log_2_and_entropy_is_no_consistency() -> None:
-    left, right = random(5)
-    js, entropy = JSConsistency(temperature=0.05), NegEntropy(temperature=0.05)
-    assert js(step(left, left)).item() == pytest.approx(0, abs=1e-12)
-    assert 0 < js(step(left, right)).item() < math.log(2)
-    assert entropy(step(left, left)).item() < -1e-3  # not 0 where the views agree
-    flat = torch.ones(5, 4, dtype=torch.float64)
-    assert entropy(step(flat, flat)).item() == pytest.approx(-math.log(5))
-
-
 def released(left: torch.Tensor, right: torch.Tensor, temperature: float) -> float:
     """Half of KL(p | m) + KL(q | m) of p and q of at least 1e-7, where log m is clamped from below, to 1e-7 always."""
 
@@ -180,8 +142,3 @@ def test_probabilities_below_the_floor_count_as_the_floor_and_are_not_pushed() -
     loss.backward()
     assert left.grad is not None
     assert left.grad.abs().max() < 1e-12
-
-
-def test_the_term_of_the_paper_has_no_floor() -> None:
-    left = torch.eye(4, dtype=torch.float64)
-    assert 0 <= JSConsistency(0.02).loss(left, left).item() < 1e-15

@@ -79,18 +79,6 @@ def test_the_decoder_is_a_bert_layer_with_positions_as_queries() -> None:
     assert (ours(words, h, hidden) - expected).abs().max() < 1e-12
 
 
-def test_a_word_is_not_reconstructed_from_itself() -> None:
-    torch.manual_seed(0)
-    decoder = EnhancedDecoder(8, 2, 16, 0.0, 12).double().eval()
-    words, h = torch.randn(1, 6, 8, dtype=torch.float64), torch.randn(1, 8, dtype=torch.float64)
-    hidden = hidden_words(CONTENT[:1], MASK[:1], 0.0, rng())
-    changed = words.clone()
-    changed[:, 3] *= -2
-    gaps = (decoder(words, h, hidden) - decoder(changed, h, hidden)).abs().sum(dim=2)[0]
-    assert gaps[3] < 1e-12
-    assert (gaps[torch.tensor([1, 2, 4, 5])] > 1e-6).all()
-
-
 @pytest.mark.parametrize("family", ["bert", "roberta", "modernbert", "distilbert"])
 def test_the_loss_is_two_cross_entropies_and_trains_the_encoder(tiny: Tiny, family: str) -> None:
     built = built_of(tiny, "retromae", family)

@@ -35,10 +35,6 @@ def term(layers: int, deviation: float = 0.0) -> LayerNoise:
     return LayerNoise(deviation=deviation, scale=20.0, shape=shape(layers))
 
 
-def test_neighbourhood_gives_the_number_worked_out_by_hand() -> None:
-    assert neighbourhood(NOISED, CLEAN, 20.0).item() == pytest.approx(-0.3189499911, abs=1e-9)
-
-
 def test_neighbourhood_equals_the_sum_written_out() -> None:
     total = 0.0
     for j in range(3):

@@ -38,20 +38,20 @@ def test_a_widened_angle_falls_all_the_way() -> None:
 
 
 def test_triplets_want_the_less_hidden_edit_nearer() -> None:
-    anchors, near = random(3)
+    anchors, closer = random(3)
     far, _ = random(3, seed=7)
-    margins = [cosine(a, c) - cosine(a, b) for a, b, c in zip(anchors, near, far, strict=True)]
-    loss = Triplet(margin=0.1)(step(anchors, near, edits=(near, far)))
+    margins = [cosine(a, c) - cosine(a, b) for a, b, c in zip(anchors, closer, far, strict=True)]
+    loss = Triplet(margin=0.1)(step(anchors, closer, edits=(closer, far)))
     assert loss.item() == pytest.approx(sum(max(0.0, value + 0.1) for value in margins) / 3)
-    assert Triplet(margin=0.0)(step(anchors, near, edits=(anchors, far))).item() == 0
+    assert Triplet(margin=0.0)(step(anchors, closer, edits=(anchors, far))).item() == 0
     tell = lambda a, b, c: Triplet(margin=2.0)(step(a, b, edits=(b, c)))
-    assert torch.autograd.gradcheck(tell, (anchors, near, far))
+    assert torch.autograd.gradcheck(tell, (anchors, closer, far))
 
 
 def test_the_margin_is_0_within_both_bounds_alone() -> None:
     differences = torch.tensor([-0.5, -0.3, -0.2, -0.1, 0.1])
-    near = torch.zeros(1)
-    costs = [bidir_margin(near, value[None], 0.1, 0.3).item() for value in differences]
+    reference = torch.zeros(1)
+    costs = [bidir_margin(reference, value[None], 0.1, 0.3).item() for value in differences]
     assert costs == pytest.approx([0.2, 0, 0, 0, 0.2], abs=1e-6)
     left, right = random(3)
     edit = left.detach() + 2 * right.detach()

@@ -17,24 +17,12 @@ LABELS = torch.tensor([[-100, 0, 1], [-100, 2, -100]])
 SHAPE = Shape(8, 2, 2, mask_token=True, pooled=False, dropout=0.1, mask_id=4, vocabulary=20, language=True)
 
 
-def test_mlm_gives_the_number_worked_out_by_hand() -> None:
-    selected = LABELS >= 0
-    loss = masked_language(LOGITS[selected], LABELS[selected]).item()
-    assert loss == pytest.approx(0.8256261081, abs=1e-9)
-    assert 0.4947030972 + 0.1 * loss == pytest.approx(0.577265708, abs=1e-9)
-
-
 def test_mlm_equals_the_sum_written_out() -> None:
     total = 0.0
     for row, column, word in ((0, 1, 0), (0, 2, 1), (1, 1, 2)):
         logits = LOGITS[row, column].tolist()
         total += math.log(sum(map(math.exp, logits))) - logits[word]
     assert masked_language(LOGITS[LABELS >= 0], LABELS[LABELS >= 0]).item() == pytest.approx(total / 3)
-
-
-def test_gradients_are_right() -> None:
-    logits = LOGITS[LABELS >= 0].clone().requires_grad_()
-    assert torch.autograd.gradcheck(lambda selected: masked_language(selected, LABELS[LABELS >= 0]), (logits,))
 
 
 def test_selected_tokens_are_hidden_swapped_or_kept() -> None:

@@ -95,13 +95,13 @@ def test_looking_changes_nothing_of_the_queue(tiny: Tiny) -> None:
     assert term.sids.tolist() == [-1, -1]
 
 
-def test_a_prompt_is_refused(tiny: Tiny) -> None:
-    with pytest.raises(BadSpec, match="without a prompt"):
-        built_of(tiny, "mocose+mask_prompt")
-
-
 def test_layer_normalisation_is_that_of_bert() -> None:
     shape = Shape(width=4, layers=1, heads=1, mask_token=True, pooled=True, dropout=0.1)
     term = MomentumNCE(0.05, 8, 2, 0.85, 0.1, shape=shape, run_steps=10)
     norms = [module for module in term.modules() if isinstance(module, torch.nn.LayerNorm)]
     assert [norm.eps for norm in norms] == [1e-12, 1e-12]
+
+
+def test_a_prompt_is_refused(tiny: Tiny) -> None:
+    with pytest.raises(BadSpec, match="without a prompt"):
+        built_of(tiny, "mocose+mask_prompt")

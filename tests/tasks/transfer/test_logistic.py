@@ -28,9 +28,9 @@ def test_logistic_regression_chooses_by_the_probability_of_the_held_labels(class
 def test_a_label_that_the_training_rows_lack_does_not_choose() -> None:
     x, y = noisy(240, 6, 3)
     rows, result = np.nonzero(y[:180] != 1)[0], np.arange(180, 240)
-    known = result[y[result] != 1]
+    learnt = result[y[result] != 1]
     learner = Converged(x, y, 3)
-    [[all_of_them], [those]] = learner.fit_all([Problem(rows, result, (1.0,)), Problem(rows, known, (1.0,))])
+    [[all_of_them], [those]] = learner.fit_all([Problem(rows, result, (1.0,)), Problem(rows, learnt, (1.0,))])
     assert all_of_them.criterion == those.criterion
     assert all_of_them.accuracy < those.accuracy
     [[none]] = learner.fit_all([Problem(rows, result[y[result] == 1], (1.0,))])
