@@ -83,13 +83,15 @@ def print_checks(
 
 def compared(benchmark: str | Path, data_dir: str | Path = "", **options: Any) -> list[CheckResult]:
     """Return the results of `check`; the options are those of `trained`."""
-    from cseb.data.places import absent
+    from cseb.commands.inputs import inputs
     from cseb.regression.check_results import CheckResult
     from cseb.regression.expected import against_expected, expected_records
 
     cells, name = cells_of(benchmark, data_dir), str(benchmark)
-    if missing := absent(_data(cells), cells.data_dir):
-        return [CheckResult(question="code", cell="all", ok=None, text=f"skipped: no data: {missing}")]
+    if missing := [row for row in inputs(cells) if row[2] and row[3] == "no"]:  # data sets without any file here
+        place = f"below {cells.data_dir}" if cells.data_dir else "in the caches"
+        text = f"skipped: no data: {', '.join(row[1] for row in missing)} {place}; {missing[0][4]}"
+        return [CheckResult(question="code", cell="all", ok=None, text=text)]
     expected = expected_store(benchmark, cells)
     expected_records(expected, name)  # raises before anything is trained
     with trained(cells, **options) as store:
@@ -137,12 +139,3 @@ def trained(cells: Benchmark, watching: Watching | None = None, **options: Any) 
 def reported(store: Store) -> list[Record]:
     """Return the records of a run, without trials of tuning."""
     return [record for record in store.load()[0] if record.purpose == "reported"]
-
-
-def _data(cells: Benchmark) -> list[str]:
-    """Return the tasks and files of the manifest that the benchmark reads."""
-    from cseb.tasks.names import parse_tasks
-
-    tasks = [task.name for names in (cells.tasks, cells.dev) if names for task in parse_tasks(names)]
-    kind, _, file = cells.corpus.partition(":")
-    return [*tasks, *([file] if kind == "data" else [])]

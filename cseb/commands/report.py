@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from cseb.analysis.study import Study, StudyQuery
     from cseb.records.record import Record
     from cseb.reports.document import Sheet
-    from cseb.reports.documents import Group
     from cseb.reports.tables import Table
 
 KINDS = ("few-shot", "tasks", "ablation", "sensitivity")
@@ -68,6 +66,7 @@ def report(
         True
     """
     from cseb.analysis.comparable import groups, is_untrained, scored_on
+    from cseb.reports.documents import score_grid
     from cseb.reports.formats import FORMATS
     from cseb.reports.learning_curve import NAME, no_learning_curve
 
@@ -81,23 +80,17 @@ def report(
         several = [group for group in several if not all(map(is_untrained, group))] or several
     several = scored_on(several, ask.tasks)
     tell("laying out tables")
-    in_full = detail or form.data
-    layout = _Layout(folder, ask, kind, special, bool(against), learning_curve, in_full)
+    layout = _Layout(folder, ask, kind, special, bool(against), learning_curve, detail or form.data)
     pages = [layout.group(group) for group in several or [[]]]
-    for place, (page, group) in enumerate(zip(pages, several, strict=False)):
-        if not all(map(is_untrained, group)):
-            tables = [_with_word_baselines(table, folder.records) for table in page.tables]
-            pages[place] = replace(page, tables=tables)
-    if not in_full:
-        pages = [replace(page, tables=[table.in_short() for table in page.tables]) for page in pages]
-    sheets = [sheet for page in pages for sheet in page.sheets]
+    sheets = [sheet for _, below in pages for sheet in below]
     if learning_curve and not any(sheet.name == NAME for sheet in sheets):
-        raise no_learning_curve([page.study for page in pages])
+        raise no_learning_curve([shown.study for shown, _ in pages])
     tell("writing tables")
     # Programs read rows of one kind: those of the comparison where there is one.
     if form.data and sheets:
         return form.write([sheet.grid() for sheet in sheets])
-    return form.write([grid for page in pages for grid in page.grids])
+    grids = [[score_grid(shown), *(sheet.grid() for sheet in below)] for shown, below in pages]
+    return form.write([grid for page in grids for grid in page])
 
 
 def print_tables(call: Call[str], *, out: Out = None) -> None:
@@ -122,13 +115,12 @@ class _Layout:
     learning_curve: bool
     detail: bool
 
-    def group(self, records: list[Record]) -> Group:
-        """Return the tables of records of one encoder and corpus, and the comparison with papers."""
+    def group(self, records: list[Record]) -> tuple[Table, list[Sheet]]:
+        """Return the table of records of one encoder and corpus, and the sheets below it."""
         from cseb.analysis.comparable import is_untrained
         from cseb.analysis.planned import as_planned, planned_of, table_of
         from cseb.analysis.tuning import footer, sensitivities
         from cseb.papers.published_comparison import compared_with_published
-        from cseb.reports.documents import Group
 
         untrained = bool(records) and all(map(is_untrained, records))
         ask = replace(self.ask, encoders=True, select="last") if untrained else self.ask
@@ -137,17 +129,18 @@ class _Layout:
         kind, special = self.kind, self.special
         if not kind:
             kind, special = table_of(planned)
-        tables = [self._table(kind or ("tasks" if untrained else "few-shot"), special, records, ask)]
+        table = self._table(kind or ("tasks" if untrained else "few-shot"), special, records, ask)
         trials = {trial.key: trial for trial in self.results.trials}
-        tables[0] = tables[0].noted(*footer(sensitivities(records, trials), self.detail))
-        sheets = [compared_with_published(table) for table in tables] if self.published else []
-        tables = [
-            table if sheet is None or sheet.lines else table.noted(*sheet.notes)
-            for table, sheet in zip_longest(tables, sheets)
-        ]
-        sheets = [sheet for sheet in sheets if sheet.lines]
-        curves = self._curves(tables[0].study, records, ask) if self.learning_curve else ()
-        return Group(tables=tables, sheets=[*sheets, *curves])
+        table = table.noted(*footer(sensitivities(records, trials), self.detail))
+        sheets: list[Sheet] = []
+        if self.published:
+            sheet = compared_with_published(table)
+            sheets, table = ([sheet], table) if sheet.lines else ([], table.noted(*sheet.notes))
+        if self.learning_curve:
+            sheets += self._curves(table.study, records, ask)
+        if records and not untrained:
+            table = _with_word_baselines(table, self.results.records)
+        return table if self.detail else table.in_short(), sheets
 
     def _table(self, kind: str, special: str, records: list[Record], ask: StudyQuery) -> Table:
         """Return the table; few-shot with the reason below it if these records cannot fill the benchmark's kind."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from platformdirs import user_cache_path
 
 from cseb.data.files import unpacked, write_whole, written
 from cseb.data.hub import hub_file
-from cseb.data.manifest import DataFile, DataSet, data_sets, named
+from cseb.data.manifest import DataFile, DataSet, named
 from cseb.errors import BadData
 
 ROOTS = (".", "senteval", "downstream", "data/downstream")  # below a data folder, where STS/, SICK/, ... may be
@@ -50,22 +50,6 @@ def local_path(name: str, data_dir: Path | None) -> Path:
     if (path := next(filter(None, paths), None)) is not None:
         return path
     raise BadData(f"{name} is not {_where(data_dir)}; {how_to_get(next(iter(selected)))}")
-
-
-def absent(names: Iterable[str], data_dir: str) -> str:
-    """Return which data sets of these tasks and files have no file here, and how to get one; "" if all have some.
-
-    Names that the manifest does not have are passed over: a generated task, a file of the user.
-    """
-    folder, asked = Path(data_dir) if data_dir else None, list(names)
-    missing = [
-        data
-        for data in data_sets().values()
-        if any(data.serves(name) or data.files_called(name) for name in asked)
-        and all(locate(data, file, folder) is None for file in data.files)
-    ]
-    listed = ", ".join(data.name for data in missing)
-    return f"{listed} {_where(folder)}; {how_to_get(missing[0])}" if missing else ""
 
 
 def fetch(data: DataSet, files: Sequence[DataFile], to: Path | None) -> None:

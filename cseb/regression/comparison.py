@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from cseb.analysis.comparable import tag
 from cseb.analysis.stats import score
-from cseb.errors import BadResults, between
+from cseb.errors import BadResults
 from cseb.records.method_text import part_differences
 from cseb.records.record import Record, Select, Trace
 from cseb.regression.check_results import CheckResult
@@ -19,9 +19,8 @@ Cell = tuple[str, int, int]  # method as typed, sentences, seed
 def compare(fresh: Iterable[Record], expected: Iterable[Record], tolerance: float) -> list[CheckResult]:
     """Return a result for each cell and checkpoint on either side; missing, failed and extra ones are not ok.
 
-    tolerance: largest difference of an average over tasks, in points. Raises: BadResults, BadSpec.
+    tolerance: largest difference of an average over tasks, in points. Raises: BadResults.
     """
-    between(0, 100, tolerance, "tolerance")
     new, old = by_cell(fresh), by_cell(expected)
     return [
         _result(new.get(cell), old.get(cell), select, tolerance)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 
 from cseb.analysis.stats import Cell
-from cseb.analysis.study import Study
-from cseb.reports.document import Column, Entry, Grid, Sheet
+from cseb.reports.document import Column, Entry, Grid
 from cseb.reports.tables import Row, Table
 
 ROUNDING = 1e-9  # seeds whose scores differ by less have the same score
@@ -38,24 +36,6 @@ def remarks(cell: Cell, *, signed: bool = False) -> list[str]:
 
 
 NUMBERS = ("mean", "sd", "sem", "ci95", "median", "iqm", "n", "failed", "collapsed", "missing", "best")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Group:
-    """Tables that are comparable with each other, at least one, and the sheets below them."""
-
-    tables: Sequence[Table]
-    sheets: Sequence[Sheet] = ()
-
-    @property
-    def study(self) -> Study:
-        """Return the study of the first table."""
-        return self.tables[0].study
-
-    @property
-    def grids(self) -> list[Grid]:
-        """Return the tables and sheets, one below the other."""
-        return [*map(score_grid, self.tables), *(sheet.grid() for sheet in self.sheets)]
 
 
 def score_grid(table: Table) -> Grid:

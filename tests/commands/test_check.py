@@ -147,7 +147,7 @@ def test_without_its_data_a_benchmark_is_skipped(
     nowhere = call(grid)
     assert nowhere.exit_code == 0, nowhere.output
     assert "code: did a change of the code change a number? not checked" in nowhere.output
-    assert "--  all  skipped: no data: stsb, wiki1m-head in the caches, and no data folder is given" in nowhere.output
+    assert "--  all  skipped: no data: wiki1m-head, stsb in the caches; make it: head" in nowhere.output
     partly = call(grid, "--data-dir", senteval)
     assert f"skipped: no data: wiki1m-head below {senteval}; make it: head -n 11913" in partly.output
     monkeypatch.setenv("CSEB_DATA_DIR", str(grid.parent / "data"))
