@@ -93,8 +93,8 @@ def device_lost(error: BaseException) -> bool:
 
 def first_line(error: BaseException) -> str:
     """Return the first line of an exception's message, at most 200 characters of it."""
-    first = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
-    return first if len(first) <= 200 else f"{first[:197]}..."
+    lines = (line.strip() for line in str(error).splitlines())
+    return text.shortened(next(filter(None, lines), type(error).__name__))
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
@@ -109,8 +109,7 @@ def shortened(value: object) -> str:
     """Return a value as a message repeats it, in at most 80 characters. Huge integers are not written out."""
     if isinstance(value, int) and abs(value) > LARGEST:
         return "an integer too large for a computer's numbers"
-    text = repr(value)
-    return text if len(text) <= 80 else f"{text[:77]}..."
+    return text.shortened(repr(value), 80)
 
 
 def number(value: object, what: str) -> float:

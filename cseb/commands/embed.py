@@ -65,7 +65,7 @@ class Embeddings:
 
             rows = pa.FixedSizeListArray.from_arrays(pa.array(self.vectors.ravel()), self.vectors.shape[1])
             pa.parquet.write_table(pa.table({"sentence": self.sentences, "vector": rows}), content)
-        with written(file, "free some space and repeat"):
+        with written(file):
             write_whole(file, [content.getvalue()])
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import io
 import json
 import os
 import re
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -24,6 +27,15 @@ SMALL = 4 * MIB  # bytes that it may hold whatever its own size
 RATIO = 30  # times its own size; text shrinks to a fifth, a bomb to a thousandth
 PIECE = 2**16
 ESCAPED_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
+
+
+@contextmanager
+def readable(path: Path) -> Iterator[None]:
+    """Raise BadData in place of an OSError: `path` cannot be read."""
+    try:
+        yield
+    except OSError as error:
+        raise _unreadable(path, error) from None
 
 
 def open_regular(path: Path) -> io.BufferedReader:
@@ -56,14 +68,17 @@ def open_unpacked(path: Path, largest: int | None = None) -> io.BufferedIOBase:
 
 def read_bytes(path: Path, limit: int = MIB) -> bytes:
     """Return all bytes of a regular file of at most `limit` bytes. Raises: BadData."""
-    try:
-        with open_regular(path) as file:
-            content = file.read(limit + 1)
-    except OSError as error:
-        raise _unreadable(path, error) from None
+    with readable(path), open_regular(path) as file:
+        content = file.read(limit + 1)
     if len(content) > limit:
         raise BadData(f"{shown(path)} is larger than {limit:,} bytes, the limit for such a file")
     return content
+
+
+def file_sha256(path: Path) -> str:
+    """Return the sha256 of a regular file. Raises: BadData."""
+    with readable(path), open_regular(path) as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def read_text(path: Path, limit: int = MIB) -> str:

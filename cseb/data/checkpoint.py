@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple
 import numpy.typing as npt
 
 from cseb.data import bounded
-from cseb.data.bounded import MIB, open_regular, shown
+from cseb.data.bounded import MIB, open_regular, readable, shown
 from cseb.errors import BadData, first_line
 
 CONFIG, ADAPTER = "config.json", "adapter_config.json"
@@ -129,10 +129,8 @@ def _walk(value: object, key: str = "") -> Iterator[tuple[str, object]]:
 
 def stamps(folder: Path) -> tuple[tuple[str, int, int], ...]:
     """Return names, times and sizes of a folder's files: when they change, it is checked again. Raises: BadData."""
-    try:
+    with readable(folder):
         files = [(path.name, path.stat() if path.exists() else path.lstat()) for path in folder.iterdir()]
-    except OSError as error:
-        raise BadData(f"{shown(folder)} cannot be read: {error.strerror}") from None
     return tuple(sorted((name, status.st_mtime_ns, status.st_size) for name, status in files))
 
 

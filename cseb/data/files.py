@@ -16,6 +16,8 @@ from pathlib import Path
 from cseb.errors import BadData, BadResults, first_line
 from cseb.text import plain
 
+FULL = (errno.ENOSPC, errno.EDQUOT)
+
 
 @contextmanager
 def written(path: str | Path, advice: str = "name another place") -> Iterator[None]:
@@ -23,8 +25,8 @@ def written(path: str | Path, advice: str = "name another place") -> Iterator[No
     try:
         yield
     except OSError as error:
-        reason = error.strerror or first_line(error)
-        raise BadResults(f"{plain(str(path))} cannot be written: {reason}; {advice}") from error
+        reason, space = error.strerror or first_line(error), "free some space, or " if error.errno in FULL else ""
+        raise BadResults(f"{plain(str(path))} cannot be written: {reason}; {space}{advice}") from error
 
 
 def write_whole(path: Path, pieces: Iterable[bytes | bytearray]) -> None:

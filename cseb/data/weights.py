@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
 
@@ -131,7 +130,7 @@ def sha256_of(files: Iterable[Path]) -> str:
 
 
 def _stamp(path: Path) -> tuple[int, int, int]:
-    with _readable(path):
+    with bounded.readable(path):
         status = path.stat()
         return status.st_mtime_ns, status.st_size, status.st_ino
 
@@ -141,19 +140,11 @@ def _sha256(stamped: tuple[tuple[Path, tuple[int, int, int]], ...]) -> str:
     """Return the hash of names, lengths and bytes; the length keeps one file from running into the next."""
     total = hashlib.sha256()
     for path, (_, size, _) in stamped:
-        with _readable(path), path.open("rb") as stream:
+        with bounded.readable(path), path.open("rb") as stream:
             total.update(f"{path.name}\0{size}\0".encode())
             while block := stream.read(BLOCK):
                 total.update(block)
     return total.hexdigest()
-
-
-@contextmanager
-def _readable(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise BadData(f"{path} cannot be read: {error.strerror}") from error
 
 
 def external_contents(named: Iterable[tuple[str, str, str]]) -> dict[str, str]:

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from cseb.data.bounded import is_file, open_regular, open_unpacked
+from cseb.data.bounded import file_sha256, is_file, open_unpacked
 from cseb.errors import BadData, first_line
 from cseb.text import quantity
 
@@ -60,8 +60,8 @@ def is_packaged(name: str) -> bool:
 def sha256(name: str) -> str:
     """Return the hash of the content. Raises: BadData."""
     if not is_packaged(name):
-        return _file_sha256(Path(name))
-    return hashlib.sha256("".join(map(_file_sha256, _package_files(name))).encode()).hexdigest()
+        return file_sha256(Path(name))
+    return hashlib.sha256("".join(map(file_sha256, _package_files(name))).encode()).hexdigest()
 
 
 def width_of(name: str) -> int:
@@ -94,14 +94,6 @@ def read_vectors(name: str, keep: Callable[[str], bool]) -> tuple[list[str], Vec
         if keep(word) and word not in vectors:
             vectors[word] = _vector(path, number, numbers, width)
     return list(vectors), np.array(list(vectors.values()), dtype=np.float32).reshape(-1, width)
-
-
-def _file_sha256(path: Path) -> str:
-    try:
-        with open_regular(path) as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise BadData(f"word vectors {path} cannot be read: {error.strerror}") from None
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:

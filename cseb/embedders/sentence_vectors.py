@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
-from cseb.data.bounded import open_regular
+from cseb.data.bounded import file_sha256
 from cseb.embedders.interface import Embedder
 from cseb.errors import BadData, first_line
 from cseb.records.record import Source
@@ -22,11 +21,7 @@ HOW = "write it with np.savez(file, sentences=list_of_strings, vectors=array)"
 
 def find(name: str) -> Embedder:
     """Return the embedder of `FILE.npz` with arrays `sentences` (N,) and `vectors` (N, D). Raises: BadData."""
-    try:
-        with open_regular(Path(name)) as file:
-            sha256 = hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise BadData(f"sentence vectors {name} cannot be read: {error.strerror}") from None
+    sha256 = file_sha256(Path(name))
     embed = _opened(name)
     return Embedder(
         source=Source(name=name, sha256=sha256),

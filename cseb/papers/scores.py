@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cseb.data import shipped
-from cseb.data.bounded import open_regular
+from cseb.data.bounded import open_regular, readable
 from cseb.errors import BadData
 from cseb.registry import TASK_GROUPS
 from cseb.text import percent
@@ -90,14 +90,12 @@ def read_scores(path: Path) -> list[Printed]:
 def read_table(path: Path, needed: Sequence[str]) -> list[dict[str, str]]:
     """Return the rows of a CSV file by the names in its header. Raises: BadData if it lacks a needed column."""
     try:
-        with open_regular(path) as file, io.TextIOWrapper(file, "utf-8-sig", newline="") as stream:
+        with readable(path), open_regular(path) as file, io.TextIOWrapper(file, "utf-8-sig", newline="") as stream:
             reader = csv.DictReader(stream, restval="")
             names = tuple(reader.fieldnames or ())
             if missing := [name for name in needed if name not in names]:
                 raise BadData(f"{path} has no column {missing[0]!r}; wanted: {', '.join(needed)}; found: {names}")
             return [{name: _printable(row[name]) for name in names} for row in reader]
-    except OSError as error:
-        raise BadData(f"{path} cannot be read: {error.strerror}") from None
     except (UnicodeDecodeError, csv.Error) as error:
         raise BadData(f"{path} is no CSV file in UTF-8: {error}") from None
 

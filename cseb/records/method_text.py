@@ -19,6 +19,7 @@ from cseb.errors import BadResults, BadSpec
 from cseb.methods.grammar import parse_part
 from cseb.methods.part_facts import facts
 from cseb.methods.spec import Method, Option, Part
+from cseb.text import shortened
 
 PART = re.compile(
     r"""([^\W\d]\w*\((?:'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|[^'"])*?\))@([0-9]{1,9})(?:[ ](?!\Z)|\Z)""", re.DOTALL
@@ -137,8 +138,9 @@ def _numbered(method: Sequence[Stated]) -> dict[tuple[str, int], Stated]:
 
 
 def _unreadable(rest: str) -> BadResults:
-    shown = rest if len(rest) <= SHOWN else f"{rest[: SHOWN - 3]}..."
-    return BadResults(f"the method cannot be read at {shown!r}; it is written name(option=value)@version")
+    return BadResults(
+        f"the method cannot be read at {shortened(rest, SHOWN)!r}; it is written name(option=value)@version"
+    )
 
 
 FIELDS = {"name", "version", "options"}

@@ -14,13 +14,14 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from cseb.data.bounded import read_bytes, shown
+from cseb.data.files import written
 from cseb.errors import BadData, BadResults, did_you_mean
 from cseb.progress import counted
 from cseb.records.archive import Archive
 from cseb.records.items import LARGEST as LARGEST_ITEMS
 from cseb.records.items import Items, items_bytes, items_of, read_items
 from cseb.records.record import SCHEMA, Record
-from cseb.records.writable import prepare, unwritable
+from cseb.records.writable import ANOTHER, prepare
 from cseb.text import plain, quantity
 
 LARGEST = 2**22  # bytes; a record has some ten thousand
@@ -121,7 +122,7 @@ class Store:
 
         Raises: BadResults, before any training.
         """
-        prepare((self.folder, self.runs, self.items, *more), written=(self.runs, self.items, *more))
+        prepare((self.folder, self.runs, self.items, *more), checked=(self.runs, self.items, *more))
 
     def write(self, record: Record, items: Mapping[str, Items]) -> None:
         """Store one job, whole or not at all; the record appears last. Raises: BadResults."""
@@ -136,15 +137,14 @@ class Store:
         try:
             # Both are on the disk before either gets its name: a full disk leaves nothing behind. Items that got their
             # name stay even without a record: they may be those of another worker on the same job.
-            for path, content in files.items():
-                with staged[path].open("xb") as file:
-                    file.write(content)
-                    file.flush()
-                    os.fsync(file.fileno())
-            for path, temporary in staged.items():
-                temporary.replace(path)
-        except OSError as error:
-            raise unwritable(target, error) from error
+            with written(target, ANOTHER):
+                for path, content in files.items():
+                    with staged[path].open("xb") as file:
+                        file.write(content)
+                        file.flush()
+                        os.fsync(file.fileno())
+                for path, temporary in staged.items():
+                    temporary.replace(path)
         finally:
             for temporary in staged.values():
                 with contextlib.suppress(OSError):
@@ -154,10 +154,8 @@ class Store:
         """Remove a job, its record first. Raises: BadResults."""
         self._refuse_archived(key)
         for path in (self.runs / f"{key}.json", self.items / f"{key}.npz"):
-            try:
+            with written(path, ANOTHER):
                 path.unlink(missing_ok=True)
-            except OSError as error:
-                raise unwritable(path, error) from error
 
     def keys(self) -> set[str]:
         """Return the keys of all record files by their names alone. Raises: BadResults if there is no such folder."""

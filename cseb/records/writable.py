@@ -3,43 +3,41 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
 import shutil
 import uuid
 from collections.abc import Iterable
 from pathlib import Path
 
+from cseb.data.files import written
 from cseb.errors import BadResults
-from cseb.text import plain
 
 ABANDONED = 3600  # seconds after which a temporary file belongs to a process that was killed
-FULL = (errno.ENOSPC, errno.EDQUOT)
+ANOTHER = "use another folder"
 PROBE = bytes(2**16)  # written to detect a full disk
 HIDDEN = (".gitignore", ".*.tmp", "plan-*.tsv", "running/", "slurm/")  # files of this machine, not for version control
 
 
-def prepare(folders: Iterable[Path], written: Iterable[Path]) -> None:
-    """Make `folders`, parents first, and check that those in `written` can be written. Raises: BadResults."""
+def prepare(folders: Iterable[Path], checked: Iterable[Path]) -> None:
+    """Make `folders`, parents first, and check that those in `checked` can be written. Raises: BadResults."""
     for folder in folders:
-        try:
-            folder.mkdir(exist_ok=True)
-        except FileNotFoundError:
-            raise BadResults(
-                f"{folder} cannot be made: {folder.parent} is missing; make it, or correct the path"
-            ) from None
-        except (FileExistsError, NotADirectoryError):
-            raise BadResults(f"{folder} cannot be a folder: the path or a parent is a file; use another path") from None
-        except OSError as error:
-            raise unwritable(folder, error) from error
-    for folder in written:
+        with written(folder, ANOTHER):
+            try:
+                folder.mkdir(exist_ok=True)
+            except FileNotFoundError:
+                fault = f"{folder} cannot be made: {folder.parent} is missing; make it, or correct the path"
+                raise BadResults(fault) from None
+            except (FileExistsError, NotADirectoryError):
+                fault = f"{folder} cannot be a folder: the path or a parent is a file; use another path"
+                raise BadResults(fault) from None
+    for folder in checked:
         _check(folder)
 
 
 def _check(folder: Path) -> None:
     """Write and remove a file; remove temporary files that are old by the clock of the disk. Raises: BadResults."""
     probe = folder / f".probe.{uuid.uuid4().hex}.tmp"
-    try:
+    with written(folder, ANOTHER):
         try:
             with probe.open("xb") as file:
                 file.write(PROBE)
@@ -52,14 +50,6 @@ def _check(folder: Path) -> None:
             with contextlib.suppress(FileNotFoundError):  # another worker may be tidying up too
                 if now - path.lstat().st_mtime > ABANDONED:  # a link is removed, never what it names
                     shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
-    except OSError as error:
-        raise unwritable(folder, error) from error
-
-
-def unwritable(path: Path, error: OSError) -> BadResults:
-    """Return the error for a path that could not be written, with what to try."""
-    hint = "free some space, or use another folder" if error.errno in FULL else "fix that, or use another folder"
-    return BadResults(f"{plain(str(path))} cannot be written: {error.strerror or error}; {hint}")
 
 
 def hide(folder: Path) -> None:
