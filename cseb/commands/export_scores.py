@@ -38,6 +38,7 @@ def export_scores(key: str, results: Path, format: str, to: str, name: str, push
     else:
         write, place = _writing(format, Path(to), name), to
     records = Store(results).load()[0] if key == ALL else [find(key, results)[1]]
+    records.sort(key=lambda record: (record.method, record.subset.size, record.seed))
     left_out: list[str] = []
     failed = 0
     for record in counted(records, "exporting", len(records)):

@@ -112,7 +112,7 @@ def _tracker(name: str, record: Record, folder: Path) -> Any:
     """Return the tracker of Accelerate, not started. Its project is the benchmark."""
     from accelerate import tracking
 
-    label = f"{record.method}, {record.subset.size} sentences, seed {record.seed}"
+    label = f"n={record.subset.size} seed={record.seed} {record.method}"  # lists of runs cut long names off
     match name:
         case "tensorboard":
             return tracking.TensorBoardTracker(f"{re.sub(r'[^A-Za-z0-9_.-]+', '_', label)}-{record.key}", folder)

@@ -91,10 +91,11 @@ def stored(folder: Path, *records: Record) -> Path:
 
 
 def test_all_records_of_a_folder_are_sent(tmp_path: Path, fakes: list[Fake]) -> None:
-    folder = stored(tmp_path / "results", record(), record(seed=1), record(seed=2, failed="no"))
+    seeds = range(12)
+    folder = stored(tmp_path / "results", *(record(seed=seed, failed="no" if seed == 2 else "") for seed in seeds))
     result = call("export", "all", "--results", str(folder), "--format", "mlflow")
     assert (result.exit_code, result.stdout) == (0, "written to mlflow\n"), result.output
-    assert sorted(fake.settings["seed"] for fake in fakes) == [0, 1, 2]
+    assert [fake.settings["seed"] for fake in fakes] == list(seeds)
     assert all(fake.finished for fake in fakes)
 
 
@@ -153,7 +154,7 @@ def test_tensorboard_reads_the_event_files(tmp_path: Path) -> None:
 
     track(along(record()), "tensorboard", tmp_path)
     (folder,) = tmp_path.iterdir()
-    assert folder.name.startswith("simcse_100_sentences_seed_0-")
+    assert folder.name.startswith("n_100_seed_0_simcse-")
     events = EventAccumulator(str(folder))
     events.Reload()
     assert [(event.step, event.value) for event in events.Scalars("train/loss")] == [(20, 1.5), (40, 1.25)]
@@ -171,6 +172,7 @@ def test_mlflow_has_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     track(record(seed=1), "mlflow", tmp_path)
     runs = mlflow.search_runs(experiment_names=["world"])
     assert sorted(runs["params.seed"]) == ["0", "1"]
+    assert sorted(runs["tags.mlflow.runName"]) == ["n=100 seed=0 simcse", "n=100 seed=1 simcse"]
     assert set(runs["metrics.best/sts12"]) == {50.0}
     assert set(runs["tags.cseb.key"]) == {record().key, record(seed=1).key}
     history = mlflow.MlflowClient().get_metric_history(runs["run_id"][0], "train/loss")
