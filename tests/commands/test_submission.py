@@ -20,6 +20,7 @@ from cseb.errors import BadData
 from cseb.records import submission as files
 from cseb.records.store import Store
 from tests.command_line import call, printed, refused
+from tests.world import WORLD
 
 Members = dict[str, bytes]
 Tamper = Callable[[Path, Path], object]
@@ -51,6 +52,19 @@ def test_every_record_is_recomputed_and_one_is_repeated(ran: Path, packed: Path,
     assert stored.load()[0] == mine.load()[0]
     for key in sorted(mine.keys()):
         np.testing.assert_equal(stored.read_items(key), mine.read_items(key))
+
+
+def test_records_of_one_random_stream_are_repeated_with_the_same_bits(tmp_path: Path) -> None:
+    """Of `--seed-scope dropout` alone seed 1 sets dropout; all else is that of seed 0."""
+    small: dict[str, Any] = {"methods": "simcse", "corpus": "wikipedia:7000", "sizes": [70], "steps": 2}
+    made = cseb.run(
+        WORLD, **small, seeds=2, seed_scope="dropout", tasks="toy-captions", workers=1, device="cpu", results=tmp_path
+    )
+    assert [record.vary for record in made.records] == ["dropout"] * 2
+    assert len({record.scores[0].value for record in made.records}) == 2
+    cseb.submit(tmp_path, to=tmp_path / "mine.zip")
+    badges = cseb.receive(tmp_path / "mine.zip", reruns=2)
+    assert [badge.badge for badge in badges] == ["rerun equal"] * 2
 
 
 def test_equal_records_give_equal_bytes_without_folders_of_this_machine(
