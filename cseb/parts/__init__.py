@@ -35,13 +35,12 @@ class Queued:
 class LossInputs:
     """Everything that a loss term may use.
 
-    views: anchors, positives and, where the corpus has them, hard negatives. rng: for random choices of the term, on
-    the device of the tensors. language: token states (M, D) to logits (M, V), if a part needs it. frozen: for every
-    frozen teacher its vectors (B, D) of anchors and of positives, constants. read: ids and mask (N, T) to the token
-    states (N, T, D) of one more pass. same: (B,), True where the views render one sentence; None = everywhere. edits:
-    further renderings of the anchors that are no candidates of a contrast. sids: (B,) numbers of the sentences in their
-    subset. head: pooled vectors (N, D) to (N, P). peer: the same step of a second network. targets: (V B, T) the ids
-    that were hidden from these views, -100 elsewhere; None = none. scores: (B,) similarity ratings of lines, or None.
+    views: anchors, positives and perhaps hard negatives. rng: of the term, on the device of the tensors. language:
+    token states (M, D) to logits (M, V). frozen: of every frozen teacher the vectors (B, D) of anchors and positives,
+    constants. read: ids and mask (N, T) to the token states (N, T, D) of one more pass. same: (B,), True where the
+    views render one sentence; None = everywhere. edits: renderings of the anchors, no candidates of a contrast. sids:
+    (B,) numbers of the sentences in their subset. head: pooled vectors (N, D) to (N, P). peer: the same step of a
+    second network. targets: (V B, T) ids hidden from these views, -100 elsewhere. scores: (B,) ratings, or None.
     """
 
     views: Sequence[EncodedView]
@@ -94,12 +93,11 @@ class EarlyStopping:
 class View(Protocol):
     """Renders every sentence of a subset, once, before training.
 
-    views: number of views besides edits. It may have `groups`: numbers of renderings that are composed into one view
-    each, such as (1, 2); `notes`, filled by the call, for the record; `edits`: how many of its last renderings are
-    edits (see LossInputs); `renderings`: how every view is encoded, where views differ by more than their tokens;
-    `templates`: the prompt around each rendering, in place of the pooler's; `scores`, filled by the call: (N,) ratings;
-    `changes_layers = True`: a rendering changes what the layers compute, as terms and tunings may do too, so that they
-    cannot be computed again in the backward pass.
+    views: number of views besides edits. It may have `groups`: numbers of renderings composed into one view each, such
+    as (1, 2); `notes` for the record and `scores`, (N,) ratings, filled by the call; `edits`: how many of its last
+    renderings are edits (see LossInputs); `renderings`: how every view is encoded, where views differ by more than
+    tokens; `templates`: the prompt around each rendering, in place of the pooler's; `changes_layers = True`, as of
+    terms and tunings: it changes what layers compute, so that they cannot be computed again in the backward pass.
     """
 
     @property
