@@ -40,19 +40,19 @@ class Desk:
     names: dict[str, object] = field(default_factory=dict)
 
     @cached_property
-    def held(self) -> list[Block]:
+    def blocks_of_page(self) -> list[Block]:
         """The blocks of the page."""
         return blocks(self.page)
 
     @cached_property
     def inside(self) -> bool:
         """Whether the page changes cseb itself: then it is tried on a copy."""
-        return any(block.file.startswith(("cseb/", "tests/")) for block in self.held)
+        return any(block.file.startswith(("cseb/", "tests/")) for block in self.blocks_of_page)
 
     @cached_property
     def quick(self) -> bool:
         """Whether nothing of the page has to be imported: then commands need no process of their own."""
-        return not any(block.file.endswith(".py") for block in self.held)
+        return not any(block.file.endswith(".py") for block in self.blocks_of_page)
 
     def try_all(self) -> None:
         """Every block. Raises: AssertionError with the place in the page."""
@@ -60,7 +60,7 @@ class Desk:
             ignored = shutil.ignore_patterns("__pycache__")
             shutil.copytree(ROOT / "cseb", self.folder / "cseb", ignore=ignored, dirs_exist_ok=True)
             (self.folder / "benchmarks").symlink_to(ROOT / "benchmarks")
-        for block in self.held:
+        for block in self.blocks_of_page:
             if block.language == "diff":
                 self._change(block)
             elif block.file:

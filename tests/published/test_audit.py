@@ -25,12 +25,12 @@ def claims() -> list[Claim]:
 
 
 @cache
-def known() -> list[Finding]:
+def findings() -> list[Finding]:
     return audit(shipped_rows(), claims())
 
 
-def of(kind: str, found: Sequence[Finding]) -> list[Finding]:
-    return [each for each in found if each.kind == kind]
+def of(kind: str, among: Sequence[Finding]) -> list[Finding]:
+    return [each for each in among if each.kind == kind]
 
 
 def cell(mean: float, task: str = "sts12", **fields: object) -> Printed:
@@ -44,7 +44,7 @@ def row(values: Sequence[float], average: float, **fields: object) -> list[Print
 
 def test_counts_are_those_found_by_hand() -> None:
     """10 of 143 averages, 12 accuracies off their grid, 3 values with the mark of the damaged file."""
-    counts = Counter(each.kind for each in known())
+    counts = Counter(each.kind for each in findings())
     assert counts["average"] + counts["rounding"] == 10
     assert (counts["granularity"], counts["corrupted-subj"], counts["disagreement"]) == (12, 3, 16)
     assert (counts["range"], counts["deviation"]) == (0, 0)
@@ -52,11 +52,11 @@ def test_counts_are_those_found_by_hand() -> None:
 
 def test_off_the_grid_are_exactly_the_flagged_cells() -> None:
     flagged = {(each.where, each.text) for each in shipped_rows() if each.flag == "not-single-run"}
-    assert {(each.where, each.printed) for each in of("granularity", known())} == flagged
+    assert {(each.where, each.printed) for each in of("granularity", findings())} == flagged
 
 
 def test_disagreements_name_every_value() -> None:
-    contents = {each.cell: each for each in of("disagreement", known())}
+    contents = {each.cell: each for each in of("disagreement", findings())}
     assert contents["simcse bert-base 100 % sts-avg spearman"].printed == "76.15 / 75.63 / 76.25 / 76.13"
     assert contents["simcse bert-base 0.1 % sts-avg spearman"].printed == "67.94 / 66.69 / 65.72"
     assert contents["mirror bert-base 100 % sts-avg spearman"].printed == "75.40 / 43.32"

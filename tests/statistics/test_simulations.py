@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 STUDIES = 2000
 
 
-def near(share: float, expected: float, studies: int = STUDIES) -> bool:
+def within_noise(share: float, expected: float, studies: int = STUDIES) -> bool:
     return abs(share - expected) < 3 * sqrt(expected * (1 - expected) / studies)
 
 
@@ -34,8 +34,8 @@ def test_holm_keeps_a_study_of_eight_equal_methods_at_4_percent() -> None:
         p = np.array([Comparison(points[i], points[j]).p or 1 for i in range(8) for j in range(i)])
         raw += bool(p.min() < 0.05)
         adjusted += bool(holm(p).min() < 0.05)
-    assert near(raw / studies, 0.62, studies)
-    assert near(adjusted / studies, 0.04, studies)
+    assert within_noise(raw / studies, 0.62, studies)
+    assert within_noise(adjusted / studies, 0.04, studies)
 
 
 @pytest.mark.parametrize(("seed_sd", "alone"), [(0.3, "items"), (1.0, "seeds")])

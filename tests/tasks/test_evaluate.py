@@ -40,7 +40,7 @@ def test_one_call_with_every_distinct_sentence_once() -> None:
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        (lambda sentences: lengths(sentences)[1:], r"returned \(4, 2\) for a batch of 5; an array of \(5, width\)"),
+        (lambda sentences: lengths(sentences)[1:], r"returned \(4, 2\) for a batch of 5; \(5, width\) is needed"),
         (lambda sentences: lengths(sentences)[:, 0], r"returned \(5,\) for a batch of 5"),
         (lambda sentences: lengths(sentences)[:, :0], r"returned \(5, 0\) for a batch of 5"),
         (lambda sentences: lengths(sentences).tolist(), "returned list for a batch of 5"),
