@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import recompute, recomputed_statements, results_tables
+from benchmarks import few_labels, recompute, recomputed_statements, results_tables
 from tests.command_line import printed
 
 ROOT = Path(__file__).parents[2]
@@ -27,6 +27,14 @@ def test_every_folder_has_tables_made_by_one_script() -> None:
     assert set(results_tables.TABLES) == set(FOLDERS)
     assert results_tables.main(["documents", "--check"]) == 0
     assert sum(path.stat().st_size for path in RESULTS.rglob("*") if path.is_file()) < 30e6
+
+
+def test_the_figure_of_labels_draws_every_record() -> None:
+    values = few_labels.accuracies(RESULTS / "few-labels")
+    setfit = values["clinc150", "setfit", "simcse+mean"]
+    assert {labels: len(scores) for labels, scores in setfit.items()} == dict.fromkeys((2, 4, 8, 16), 5)
+    assert sum(setfit[8]) / 5 == pytest.approx(57.90, abs=0.005)
+    assert [len(axes.containers) for axes in few_labels.draw(RESULTS / "few-labels").axes] == [4, 4]
 
 
 @pytest.mark.parametrize("page", [ROOT / "README.md", *PAGES], ids=lambda page: page.parent.name)
