@@ -6,10 +6,12 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
 from cseb.launchers import rank
+from cseb.launchers.signals import STOPPED_FILE
 
 Ends = Callable[[], int]
 
@@ -85,8 +87,13 @@ def test_a_signal_ends_a_process_whose_main_thread_hears_nothing(waited: list[fl
     assert waited == [rank.PATIENCE]
 
 
-def test_a_process_ends_when_its_parent_is_gone(monkeypatch: pytest.MonkeyPatch, waited: list[float]) -> None:
+def test_a_process_ends_when_its_parent_is_gone(
+    monkeypatch: pytest.MonkeyPatch, waited: list[float], tmp_path: Path
+) -> None:
+    """It removes the folder that a killed parent has left."""
     monkeypatch.undo()
+    (tmp_path / "left").mkdir()
+    monkeypatch.setenv(STOPPED_FILE, str(tmp_path / "left" / "stopped"))
     parents = iter([7, 7, 1])
     monkeypatch.setattr(rank.os, "getppid", lambda: next(parents))
     monkeypatch.setattr(rank.time, "sleep", waited.append)
@@ -98,3 +105,4 @@ def test_a_process_ends_when_its_parent_is_gone(monkeypatch: pytest.MonkeyPatch,
     with pytest.raises(SystemExit) as end:
         rank._exit_with(7)
     assert (end.value.code, waited) == (1, [1, 1])
+    assert not (tmp_path / "left").exists()
