@@ -13,7 +13,7 @@ from torch import nn
 from cseb.encoder.interface import Post, Shape
 from cseb.encoder.loading import shape_of
 from cseb.encoder.random_streams import new_weights
-from cseb.errors import BadSpec, first_line, number
+from cseb.errors import BadSpec, first_line, memory_ran_out, number
 from cseb.methods.part_facts import facts
 from cseb.methods.part_names import slot_of
 from cseb.methods.recipe import Recipe
@@ -129,7 +129,11 @@ def instantiate(
     try:
         with new_weights(seed, name):
             instance = constructor(**options, **{key: offered[key] for key in offered if key in parameters})
-    except (TypeError, ValueError, OverflowError) as error:
+    except (TypeError, ValueError, OverflowError, MemoryError, RuntimeError) as error:
+        if memory_ran_out(error):
+            raise BadSpec(f"{part} needs more memory than there is; choose smaller sizes") from error
+        if isinstance(error, RuntimeError):
+            raise
         raise BadSpec(f"{part} cannot be built: {first_line(error)}") from error
     check_contract(slot, part.name, instance)
     check_needs(slot, part.name, instance, shape)

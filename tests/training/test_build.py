@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from cseb.errors import BadSpec
 from cseb.methods.grammar import parse_method
 from cseb.registry import METHODS, SLOTS
 from cseb.training.build import build, check
@@ -42,3 +43,8 @@ def test_new_weights_depend_on_the_seed_alone(tiny: Tiny) -> None:
     heads = [build(method, tiny("bert"), seed).encoder.head.dense.weight for seed in (0, 0, 1)]
     assert heads[0].equal(heads[1])
     assert not heads[0].equal(heads[2])
+
+
+def test_a_part_larger_than_the_memory_is_refused(tiny: Tiny) -> None:
+    with pytest.raises(BadSpec, match=r"relu_mlp.* needs more memory than there is; choose smaller sizes"):
+        check(parse_method("simcse+relu_mlp(width=1000000000000)").at(0.1), tiny("bert"))
