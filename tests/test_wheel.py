@@ -51,6 +51,7 @@ def test_it_runs_from_the_wheel_alone(installed: Path) -> None:
     assert not list((installed / "cseb" / "benchmarks").rglob("*.py"))  # scripts that only the repository needs
     published = installed / "cseb" / "benchmarks" / "published"
     assert [path.name for path in published.iterdir()] == ["scores.csv"]
+    assert not (installed / "cseb" / "benchmarks" / "pretrain").exists()
     assert (installed / "cseb" / "py.typed").exists()  # else type checkers ignore every annotation of ours
     assert "snli-dev" in call(installed, "eval", "words:random", "--tasks", "snli-dev")
     assert len(call(installed, "data", "sample", "wikipedia", "--size", "2").splitlines()) == 2
