@@ -17,6 +17,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import cseb
 
@@ -112,8 +113,8 @@ def main(words: Sequence[str] | None = None) -> int:
     if unknown := set(arguments.folders) - set(TABLES):
         parser.error(f"no folder {sorted(unknown)[0]!r}; allowed: {', '.join(TABLES)}")
     changed, written = [], []
-    with tempfile.TemporaryDirectory() as no_data:
-        os.environ["CSEB_DATA_DIR"] = no_data  # task data add intervals
+    # No task data, which would add intervals.
+    with tempfile.TemporaryDirectory() as no_data, patch.dict(os.environ, CSEB_DATA_DIR=no_data):
         for folder in arguments.folders or TABLES:
             for name in TABLES[folder]:
                 path = (ROOT / folder / name).resolve()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 from pathlib import Path
@@ -25,7 +26,9 @@ def test_a_results_folder_is_reported(folder: str) -> None:
 
 def test_every_folder_has_tables_made_by_one_script() -> None:
     assert set(results_tables.TABLES) == set(FOLDERS)
+    environment = dict(os.environ)
     assert results_tables.main(["documents", "--check"]) == 0
+    assert os.environ == environment
     assert sum(path.stat().st_size for path in RESULTS.rglob("*") if path.is_file()) < 30e6
 
 
