@@ -129,12 +129,12 @@ def instantiate(
     try:
         with new_weights(seed, name):
             instance = constructor(**options, **{key: offered[key] for key in offered if key in parameters})
-    except (TypeError, ValueError, OverflowError, MemoryError, RuntimeError) as error:
-        if memory_ran_out(error):
-            raise BadSpec(f"{part} needs more memory than there is; choose smaller sizes") from error
-        if isinstance(error, RuntimeError):
-            raise
+    except (TypeError, ValueError, OverflowError) as error:
         raise BadSpec(f"{part} cannot be built: {first_line(error)}") from error
+    except (MemoryError, RuntimeError) as error:
+        if not memory_ran_out(error):
+            raise
+        raise BadSpec(f"{part} needs more memory than there is; choose smaller sizes") from error
     check_contract(slot, part.name, instance)
     check_needs(slot, part.name, instance, shape)
     return instance
