@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from cseb.errors import BadResults, did_you_mean
-from cseb.records.record import Record, Source
+from cseb.records.record import Record, Source, data_sha256
 from cseb.text import plain
 
 
@@ -65,18 +66,42 @@ def _third_party_differences(records: Iterable[Record]) -> dict[str, str]:
     return {name: " / ".join(sorted(shown)) for name, shown in versions.items() if len(shown) > 1}
 
 
-def groups(records: Iterable[Record]) -> list[list[Record]]:
+def groups(records: Iterable[Record], tasks: Sequence[str] = ()) -> list[list[Record]]:
     """Return the records by encoder, corpus and seed scope, in order of their names: each group can be a table.
 
-    Untrained encoders are a group for each set of tasks.
+    Untrained encoders are a group for each set of tasks, of which only the named ones count, if some are named.
     """
     grouped: dict[object, list[Record]] = {}
     for record in sorted(records, key=lambda record: (record.encoder.name, record.corpus.name, record.vary)):
-        untrained = is_untrained(record)
-        conditions = tuple(value(record) for value, _ in CONDITIONS.values()) if untrained else ()
-        encoder = "" if untrained else record.encoder.sha256
-        grouped.setdefault((encoder, record.corpus.sha256, record.vary, conditions), []).append(record)
+        if not is_untrained(record):
+            grouped.setdefault((record.encoder.sha256, record.corpus.sha256, record.vary), []).append(record)
+            continue
+        narrow = narrowed(record, tasks)
+        group = grouped.setdefault(tuple(value(narrow) for value, _ in CONDITIONS.values()), [])
+        # The same encoder may have been scored on these tasks twice, beside others.
+        if narrow is record or not any(_repeats(narrow, other) for other in group):
+            group.append(narrow)
     return list(grouped.values())
+
+
+def narrowed(record: Record, tasks: Sequence[str]) -> Record:
+    """Return an untrained record as if it had been scored on these tasks alone.
+
+    It is returned unchanged if it lacks a task, or the hash of a task's data, as older records do.
+    """
+    by_name = {name: score for score in record.scores for name in (score.task, _bare(score.task))}
+    scores = tuple(by_name[name] for name in dict.fromkeys(tasks) if name in by_name and by_name[name].data)
+    if not scores or len(scores) < len(set(tasks)):
+        return record
+    names, data = tuple(score.task for score in scores), data_sha256(score.data for score in scores)
+    protocol = replace(record.protocol, tasks=names, data=data)
+    return record.model_copy(update={"protocol": protocol, "scores": scores})
+
+
+def _repeats(record: Record, other: Record) -> bool:
+    """Return whether two records have the same scores of one encoder."""
+    a, b = ((each.method, each.encoder.sha256, each.scores) for each in (record, other))
+    return a == b
 
 
 def scored_on(several: list[list[Record]], tasks: Sequence[str]) -> list[list[Record]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -14,7 +13,7 @@ from cseb.errors import BadResults, CsebError
 from cseb.progress import counted
 from cseb.records.items import Items
 from cseb.records.record import Protocol as ScoringProtocol
-from cseb.records.record import Record, Select
+from cseb.records.record import Record, Select, data_sha256
 from cseb.statistics.items import Clusters, average
 from cseb.text import plain, quantity
 
@@ -97,8 +96,7 @@ class ItemScores:
         if protocol not in self._mismatches:
             names = [*protocol.tasks, *filter(None, [protocol.dev])]
             loaded = counted(names, "loading task data", len(names))
-            digests = "".join(self.load(_bare(name)).sha256() for name in loaded)
-            same = hashlib.sha256(digests.encode()).hexdigest() == protocol.data
+            same = data_sha256(self.load(_bare(name)).sha256() for name in loaded) == protocol.data
             self._mismatches[protocol] = "" if same else "the task data here are not those of the records"
         return self._mismatches[protocol]
 

@@ -126,7 +126,7 @@ def compare(
     counts, fractions = sizes_and_fractions(sizes)
     asked = recorded_names(names(tasks))
     chosen = choose(trained, methods_of(methods), fractions, counts)
-    several = scored_on(groups(chosen), asked) or [records]
+    several = scored_on(groups(chosen, asked), asked) or [records]
     studies = [(group, gather(group, encoders=all(map(is_untrained, group)), mixed=mixed)) for group in several]
     if all(map(is_untrained, chosen)):  # one group for each set of tasks, and an encoder is in some of them
         studies = [each for each in studies if len(each[1].methods) > 1] or studies

@@ -75,7 +75,7 @@ def report(
     one_of(("", *KINDS), kind, "`table`")
     ask = query(methods, sizes, tasks, checkpoint, mixed=mixed)
     folder = results_of(results)
-    several = groups(list(folder.records))
+    several = groups(folder.records, ask.tasks)
     if ask.methods or ask.fractions or ask.sizes:  # untrained encoders have none of these
         several = [group for group in several if not all(map(is_untrained, group))] or several
     several = scored_on(several, ask.tasks)

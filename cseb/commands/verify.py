@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
@@ -186,7 +185,9 @@ def _differences(score: Score, items: Mapping[str, Items], load: Callable[[str],
 
 def _other_data(record: Record, load: Callable[[str], Loaded]) -> Iterator[str]:
     """Yield a line if the task files differ from those that the record was scored on."""
+    from cseb.records.record import data_sha256
+
     names = [*record.protocol.tasks, *filter(None, [record.protocol.dev])]
-    hashes = [load(name.rpartition("@")[0]).sha256() for name in names]
-    if (digest := hashlib.sha256("".join(hashes).encode()).hexdigest()) != record.protocol.data:
+    digest = data_sha256(load(name.rpartition("@")[0]).sha256() for name in names)
+    if digest != record.protocol.data:
         yield f"task data: sha256 {digest[:8]} here, {record.protocol.data[:8]} in the record"

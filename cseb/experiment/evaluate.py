@@ -6,7 +6,7 @@ import hashlib
 import json
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -23,7 +23,7 @@ from cseb.methods.part_names import is_part
 from cseb.progress import counted, remark, tell
 from cseb.records.items import Items
 from cseb.records.method_text import read_method
-from cseb.records.record import SCHEMA, Cost, Foreign, Protocol, Record, Score, Source, Subset, Trace
+from cseb.records.record import SCHEMA, Cost, Foreign, Protocol, Record, Score, Source, Subset, Trace, data_sha256
 from cseb.records.store import Store
 from cseb.tasks.evaluate import Checked, load_task, score_each
 from cseb.tasks.names import parse_tasks
@@ -77,7 +77,7 @@ def evaluate(
             failed[task.name] = str(result)
             continue
         scored.append((task, data))
-        scores.append(score_of(task, *result, "last"))
+        scores.append(replace(score_of(task, *result, "last"), data=data.sha256()))
         items[f"{versioned(task)}/last"] = result[1]
     failed |= _collapsed(scores, embed.not_finite)
     if not scored:
@@ -132,7 +132,7 @@ def _load(named: Sequence[Task], data_dir: Path | None) -> tuple[list[tuple[Task
 
 
 def _protocol(loaded: Sequence[tuple[Task, Loaded]], device: str, threads: int) -> Protocol:
-    data = hashlib.sha256("".join(each.sha256() for _, each in loaded).encode()).hexdigest()
+    data = data_sha256(each.sha256() for _, each in loaded)
     tasks = tuple(versioned(task) for task, _ in loaded)
     return Protocol(tasks=tasks, data=data, dev="", dev_pairs=0, threads=threads, device=device)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Iterable
 from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import (
@@ -79,6 +81,11 @@ class Overlap:
         return f"{self.task}: {self.exact:,}{more} of {quantity(self.texts, 'text')}"
 
 
+def data_sha256(digests: Iterable[str]) -> str:
+    """Return the hash of the data of several tasks, in order. digests: of the data of each."""
+    return hashlib.sha256("".join(digests).encode()).hexdigest()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, config=STRICT)
 class Protocol:
     """How a job is evaluated: part of its identity."""
@@ -102,6 +109,7 @@ class Score:
     value: Points | None  # the main figure of the protocol; None when the encoder has collapsed
     detail: dict[str, Figure | None]  # such as "spearman.mean" or "spearman.all/headlines"
     items: Count  # examples scored
+    data: str = ""  # sha256 of the task's data, in records of untrained encoders
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=STRICT)

@@ -59,8 +59,8 @@ def sheets(study: Study, query: ComparisonQuery, item_scores: ItemScores) -> lis
         shown += _compared(study, query, tasks, curves, scores, "over all fractions", values)
     if not shown and is_untrained(study.records[0]):
         raise BadResults(
-            f"no other encoder was scored on the same tasks as {study.methods[0]}; score one with "
-            f"cseb eval --tasks {','.join(map(bare, study.records[0].protocol.tasks))}"
+            f"no other encoder was scored on the same tasks as {study.methods[0]}; name shared tasks with `tasks`, or "
+            f"score one with cseb eval --tasks {','.join(map(bare, study.records[0].protocol.tasks))}"
         )
     if not shown:
         raise BadResults("there are no two methods with scores at the same fraction and seeds; nothing can be compared")

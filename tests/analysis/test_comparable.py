@@ -9,6 +9,7 @@ import pytest
 from cseb.analysis.comparable import groups
 from cseb.analysis.study import StudyQuery
 from cseb.errors import BadResults
+from cseb.records.record import Record
 from cseb.reports.layouts import few_shot
 from tests.factory import record, seeds, source
 from tests.reports.test_captions import says
@@ -99,3 +100,24 @@ def test_stale_records_are_left_out_and_counted() -> None:
         few_shot(old)
     with pytest.raises(BadResults, match="no record to show: run a benchmark first"):
         few_shot([])
+
+
+@pytest.mark.parametrize(("data", "tables"), [("a", 1), ("b", 2), ("", 2)])
+def test_untrained_encoders_share_a_table_where_data_of_named_tasks_are_equal(data: str, tables: int) -> None:
+    """Records of earlier versions lack the hash of each task's data."""
+
+    def scored(encoder: str, tasks: tuple[str, ...], data: str) -> Record:
+        untrained = record("mean", tasks=tasks, encoder=encoder, dev="")
+        scores = tuple(replace(score, data=data and f"{data} {score.task}") for score in untrained.scores)
+        protocol = replace(untrained.protocol, data=encoder)
+        return untrained.model_copy(
+            update={"scores": scores, "protocol": protocol, "subset": replace(untrained.subset, size=0)}
+        )
+
+    first = scored("bert", ("sts12@1", "sts13@1"), "a")
+    second = scored("roberta", ("sickr@1", "sts12@1"), data)
+    grouped = groups([first, second], ["sts12"])
+    assert len(grouped) == tables
+    assert len(groups([first, second])) == 2
+    if tables == 1:
+        assert [each.protocol.tasks for each in grouped[0]] == [("sts12@1",)] * 2

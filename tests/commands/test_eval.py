@@ -247,6 +247,17 @@ def test_half_precision_is_said_and_is_another_record(tiny: Tiny, dtype: str) ->
     assert 0 < np.abs(a - b).max() < 0.1
 
 
+def test_encoders_are_compared_on_the_tasks_that_both_have(tiny: Tiny) -> None:
+    for encoder, tasks in ((tiny("bert"), "toy-captions"), (tiny("roberta"), "toy-mixed,toy-captions")):
+        assert call(encoder, tasks=tasks).exit_code == 0
+    assert call(tiny("bert"), tasks="toy-captions,toy-mixed").exit_code == 0  # the second record of one encoder
+    shown = command_line.printed("report", "--tasks", "toy-captions", "--format", "markdown")
+    assert (shown.count("| `"), shown.count("Single tasks, untrained encoders")) == (2, 1)
+    name = tiny("bert").name
+    compared = command_line.printed("compare", "--tasks", "toy-captions", "--baseline", name)
+    assert "better" in compared or "worse" in compared or "not significantly different" in compared
+
+
 def test_the_report_has_a_row_for_each_encoder_and_a_table_for_each_set_of_tasks(tiny: Tiny, module: str) -> None:
     for encoder in (tiny("bert"), tiny("roberta"), f"{module}:lengths", "words:tf-idf"):
         assert call(encoder, tasks="toy-captions,toy-mixed").exit_code == 0
