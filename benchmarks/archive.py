@@ -23,8 +23,7 @@ from cseb.commands.arguments import methods_of
 from cseb.data.files import write_whole
 from cseb.errors import BadResults, BadSpec, CsebError, did_you_mean, one_of
 from cseb.experiment import benchmark as benchmarks
-from cseb.experiment.benchmark import Benchmark
-from cseb.experiment.load_item_scores import stored_benchmark
+from cseb.experiment.benchmark import Benchmark, stored_benchmark
 from cseb.methods.grammar import labels
 from cseb.records.archive import NAME, Archive
 from cseb.records.items import items_bytes

@@ -22,8 +22,7 @@ from cseb.data.shipped import ENCODERS
 from cseb.data.weights import locate
 from cseb.embedders import find as find_embedder
 from cseb.embedders.interface import EncoderOptions
-from cseb.encoder.backbone import network_class
-from cseb.encoder.families import DECODER, family_of
+from cseb.encoder.families import DECODER, family_of, network_class
 from cseb.errors import BadData, BadSpec
 from cseb.methods.grammar import parse_method
 

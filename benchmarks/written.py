@@ -22,7 +22,7 @@ import numpy as np
 
 from benchmarks.labelled import TRIPLE
 from cseb.data.bounded import read_lines
-from cseb.data.read_corpus import read_corpus
+from cseb.data.corpus import read_corpus
 from cseb.errors import BadData, CsebError
 
 COUNT, PART = 2_000, 50

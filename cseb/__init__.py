@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from cseb.commands.data import sample as sample
     from cseb.commands.embed import Embeddings as Embeddings
     from cseb.commands.embed import embed as embed
-    from cseb.commands.encoders import TrainedEncoder as TrainedEncoder
     from cseb.commands.evaluate import evaluate as evaluate
     from cseb.commands.export import Exported as Exported
     from cseb.commands.export import export as export
@@ -44,6 +43,7 @@ if TYPE_CHECKING:
     from cseb.commands.submission import Badge as Badge
     from cseb.commands.submission import receive as receive
     from cseb.commands.submission import submit as submit
+    from cseb.commands.train import TrainedEncoder as TrainedEncoder
     from cseb.commands.train import train as train
     from cseb.commands.verify import verify as verify
     from cseb.errors import CsebError as CsebError

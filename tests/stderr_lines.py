@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 TIME = r"[\d.,]+ (s|min|h)"
-WORK = rf".*\b{TIME} so far(, about {TIME} left)?"  # as `cseb.commands.waiting.Work.line` has it
+WORK = rf".*\b{TIME} so far(, about {TIME} left)?"  # as `cseb.commands.screen.Work.line` has it
 GRID = rf"\d+ of \d+ done(, \d+ failed)?(; about {TIME} left, until \d\d:\d\d)?"  # as `cseb.commands.progress` has it
 VOCABULARY = "the encoder's vocabulary does not fit the texts"
 PROGRESS = re.compile(rf"cseb: ({WORK}|{GRID})")

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from cseb import open_data
-from cseb.data.read_corpus import read_corpus
+from cseb.data.corpus import read_corpus
 from cseb.errors import BadData
 
 FILES = json.loads((open_data.FOLDER / "files.json").read_text())

@@ -10,7 +10,7 @@ import pytest
 
 from cseb import registry
 from cseb.errors import BadSpec, UnknownName
-from cseb.methods.part_names import part_names, slot_of
+from cseb.methods.part_facts import part_names, slot_of
 from cseb.registry import SLOTS, Registry, left_out, offered, package_of
 from cseb.tasks.task import SCALES, scale_of
 

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from cseb.data import shipped
-from cseb.data.corpus import Corpus
-from cseb.data.read_corpus import read_corpus
+from cseb.data.corpus import Corpus, read_corpus
 from cseb.experiment import benchmark as benchmarks
 from cseb.experiment import plan as planning
 from cseb.experiment import run_job as running

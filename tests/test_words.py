@@ -6,7 +6,7 @@ import pytest
 
 from cseb.data.corpus import pack
 from cseb.data.overlap import TaskTexts
-from cseb.data.remarks import remarks
+from cseb.experiment.corpus_checks import remarks
 from cseb.tasks.words import TfIdf
 from cseb.words import folded_words, split_words
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.written import COUNT, LONGEST, SHORTEST, drawn, joined, main
-from cseb.data.read_corpus import read_corpus
+from cseb.data.corpus import read_corpus
 from cseb.errors import BadData
 
 RESULTS = Path(__file__).parents[1] / "results" / "written"

@@ -18,7 +18,7 @@ from concurrent.futures import ProcessPoolExecutor
 from itertools import product
 from pathlib import Path
 
-from cseb.data.read_corpus import read_corpus
+from cseb.data.corpus import read_corpus
 from cseb.data.weights import find_encoder
 from cseb.experiment.origin import peak_rss_mb
 from cseb.methods.grammar import parse_method

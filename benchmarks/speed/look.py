@@ -14,7 +14,7 @@ from pathlib import Path
 
 import torch
 
-from cseb.data.read_corpus import read_corpus
+from cseb.data.corpus import read_corpus
 from cseb.data.weights import find_encoder
 from cseb.encoder.encoder import Encoder
 from cseb.methods.grammar import parse_method

@@ -17,7 +17,7 @@ from statistics import mean
 from typing import Any
 
 from benchmarks.marked import write_tables
-from cseb.experiment.expected_time import longest_first
+from cseb.experiment.grid import longest_first
 from cseb.methods.grammar import parse_method
 
 ROOT = Path(__file__).parents[2]

@@ -21,10 +21,10 @@ import torch
 import torch.nn.functional as F
 from transformers import AutoModel, AutoTokenizer
 
-from cseb.data.read_corpus import read_corpus
+from cseb.data.corpus import read_corpus
 from cseb.data.subset import draw
 from cseb.data.weights import find_encoder
-from cseb.encoder import linear, linear_choice
+from cseb.encoder import linear
 from cseb.methods.grammar import parse_method
 from cseb.processor import processor
 from cseb.training.build import build
@@ -115,7 +115,7 @@ def main() -> None:
     parser.add_argument("--runs", default=";".join(RUNS), help="some of them, with semicolons between, in this order")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
-    linear.take(linear_choice.resolved(options.linear, options.threads))
+    linear.take(linear.resolved(options.linear, options.threads))
     folder, _ = find_encoder(options.encoder)
     corpus = read_corpus(options.corpus)
     sentences = corpus.take(draw(len(corpus), max(options.steps * options.batch, QUEUE), 0))

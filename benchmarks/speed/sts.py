@@ -30,7 +30,7 @@ from transformers import AutoModel, AutoTokenizer
 
 from cseb.embedders import find
 from cseb.embedders.interface import EncoderOptions
-from cseb.encoder import linear, linear_choice
+from cseb.encoder import linear
 from cseb.encoder.encoder import Encoder
 from cseb.processor import processor
 from cseb.registry import TASK_GROUPS
@@ -180,11 +180,11 @@ def main() -> None:
     parser.add_argument("--senteval", type=Path, help="folder SentEval of princeton-nlp/SimCSE")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--linear", default=linear_choice.AUTO, help="library of our linear layers")
+    parser.add_argument("--linear", default=linear.AUTO, help="library of our linear layers")
     parser.add_argument("--every", type=int, default=1, help="let the network read every K-th batch alone")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
-    linear.take(linear_choice.resolved(options.linear, options.threads))
+    linear.take(linear.resolved(options.linear, options.threads))
     versions = ", ".join(f"{name} {version(name)}" for name in ("torch", "transformers", "numpy"))
     print(f"{processor()}; {options.threads} threads; cseb's linear layers by {linear.taken()}; {versions}")
     common = (options.encoder, options.data_dir, options.every)

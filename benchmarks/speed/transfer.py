@@ -30,10 +30,8 @@ from cseb.experiment.origin import peak_rss_mb
 from cseb.processor import processor
 from cseb.tasks.influence import Labels
 from cseb.tasks.task import Vectors
-from cseb.tasks.transfer.files import SST2, Examples
-from cseb.tasks.transfer.labelled import LabelledTexts
-from cseb.tasks.transfer.learner import Problem
-from cseb.tasks.transfer.linear import SEED, TEST, Batched
+from cseb.tasks.transfer.labelled import SST2_FILES, Examples, LabelledTexts
+from cseb.tasks.transfer.linear import SEED, TEST, Batched, Problem
 from cseb.tasks.transfer.schemes import TEST_RECIPE, folds, searches
 
 
@@ -90,7 +88,7 @@ def peak(rows: int, width: int) -> float:
 
 def _peak(rows: int, width: int) -> float:
     x, y = embeddings(rows, width)
-    cuts = [0, SST2[0].rows, SST2[0].rows + SST2[1].rows, rows]
+    cuts = [0, SST2_FILES[0].rows, SST2_FILES[0].rows + SST2_FILES[1].rows, rows]
     parts = tuple(Examples(tuple((str(i),) for i in range(a, b)), tuple(y[a:b].tolist())) for a, b in pairwise(cuts))
     LabelledTexts(parts, 2, TEST_RECIPE).items(lambda sentences: x[[int(sentence) for sentence in sentences]])
     return peak_rss_mb() / 2**10
@@ -134,7 +132,7 @@ def main() -> None:
         )
     cpu, wall = (statistics.median(each) for each in zip(*ratios, strict=True))
     print(f"{name} to together, median of {told.rounds}: CPU {cpu:.1f}, wall {wall:.1f}")
-    rows = sum(file.rows for file in SST2)
+    rows = sum(file.rows for file in SST2_FILES)
     print(f"peak memory with {rows} x {told.width} embeddings: {peak(rows, told.width):.2f} GB")
 
 

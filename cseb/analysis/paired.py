@@ -18,10 +18,8 @@ from cseb.analysis.stats import score
 from cseb.analysis.study import Study
 from cseb.progress import counted
 from cseb.records.record import Select
-from cseb.statistics.intervals import LEVEL
-from cseb.statistics.items import variance
-from cseb.statistics.multiple import holm
-from cseb.statistics.paired import MARGIN, STILL, Comparison, Conclusion
+from cseb.statistics.items import LEVEL, variance
+from cseb.statistics.paired import MARGIN, STILL, Comparison, Conclusion, holm
 
 Floats = npt.NDArray[np.float64]
 MOST = 40  # methods of which all pairs are compared; Holm's correction leaves no power for more

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from cseb.launchers.events import Summary, Watch
     from cseb.records.record import Record
     from cseb.records.store import Store
-    from cseb.regression.check_results import CheckResult
+    from cseb.regression.comparison import CheckResult
 
 Watching = Callable[["Grid"], AbstractContextManager["Watch"]]
 
@@ -66,7 +66,7 @@ def print_checks(
 ) -> None:
     """Print what has changed, and exit with 1 if something has; or store the new records."""
     from cseb.commands.run import watching
-    from cseb.regression.check_results import terminal
+    from cseb.regression.comparison import terminal
 
     settings = {**call.checked(), "watching": lambda grid: watching(grid, quiet=False)}
     try:
@@ -83,8 +83,8 @@ def print_checks(
 
 def compared(benchmark: str | Path, data_dir: str | Path = "", **options: Any) -> list[CheckResult]:
     """Return the results of `check`; the options are those of `trained`."""
-    from cseb.commands.inputs import inputs
-    from cseb.regression.check_results import CheckResult
+    from cseb.commands.planned_grid import inputs
+    from cseb.regression.comparison import CheckResult
     from cseb.regression.expected import against_expected, expected_records
 
     cells, name = cells_of(benchmark, data_dir), str(benchmark)

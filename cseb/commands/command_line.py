@@ -12,8 +12,7 @@ from typing import Annotated, Any, Generic, TypeVar
 import typer
 from typer.core import TyperCommand
 
-from cseb.commands.screen import say
-from cseb.commands.waiting import telling
+from cseb.commands.screen import say, telling
 from cseb.errors import BadBenchmark, CsebError
 from cseb.parameters import Definition, definitions, described, option
 

@@ -111,7 +111,7 @@ def compare(
     """
     from cseb.analysis.comparable import groups, is_untrained, scored_on
     from cseb.analysis.study import choose, gather
-    from cseb.experiment.load_item_scores import load_item_scores
+    from cseb.experiment.benchmark import load_item_scores
     from cseb.records.store import Store
     from cseb.reports.captions import mixed_note
     from cseb.reports.comparison_report import ComparisonQuery, baseline_of, sheets

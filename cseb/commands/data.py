@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cseb.commands.command_line import Call, Out, add
-from cseb.commands.schema import schema
 from cseb.commands.screen import pour, say
 from cseb.errors import BadBenchmark, BadData
 from cseb.parameters import COLUMN, CORPUS_HELP, DATA_DIR, TASKS, argument, command, option, sizes_and_fractions
@@ -21,6 +20,18 @@ if TYPE_CHECKING:
     from cseb.data.corpus import Corpus
     from cseb.data.manifest import DataFile, DataSet, FileCheck
     from cseb.data.overlap import Overlap
+
+
+KINDS = ("record", "benchmark")
+
+
+@command
+def schema(kind: Annotated[str, argument("What the schema describes.", choices=KINDS)]) -> str:
+    """Print the JSON Schema of records or of benchmark files, for editors and other programs."""
+    from cseb.data import shipped
+
+    return shipped.schema(kind).read_text(encoding="utf-8").rstrip("\n")
+
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="List, check, fetch and prepare data files.")
 
@@ -195,7 +206,7 @@ def overlap(
         ('clinc150', False)
     """
     from cseb.commands.arguments import joined
-    from cseb.commands.encoders import corpus_of
+    from cseb.commands.train import corpus_of
     from cseb.data.overlap import TaskTexts
     from cseb.tasks.evaluate import load_task
     from cseb.tasks.names import parse_tasks
@@ -243,7 +254,7 @@ def _chosen(names: Sequence[str], data_dir: str | Path) -> Mapping[DataSet, Sequ
 
 def _counted(corpus: str, column: str, size: str | float, data_dir: str | Path) -> tuple[Corpus, int]:
     """Return a corpus, and a number of its sentences."""
-    from cseb.data.read_corpus import read_corpus
+    from cseb.data.corpus import read_corpus
     from cseb.data.subset import size_of
 
     counts, fractions = sizes_and_fractions(size)

@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from cseb.data import shipped
 from cseb.errors import CsebError, UnknownName
 from cseb.methods.grammar import NOT_OFFERED, parse_method
-from cseb.methods.part_facts import facts
-from cseb.methods.part_names import is_part, slot_of
+from cseb.methods.part_facts import facts, is_part, slot_of
 from cseb.methods.spec import SEVERAL, Method, Part, method_named, preset
 from cseb.papers.scores import own_rows
 from cseb.registry import METHODS, PRESETS, SLOTS, TASK_GROUPS, TASKS

@@ -107,8 +107,8 @@ def embed(
     """
     import numpy as np
 
-    from cseb.commands.encoders import arithmetic
     from cseb.commands.hosts import device_of
+    from cseb.commands.train import arithmetic
     from cseb.embedders.interface import EncoderOptions
     from cseb.embedders.vector_cache import Cache
     from cseb.experiment.evaluate import vector_key
@@ -157,7 +157,7 @@ def print_embeddings(call: Call[Embeddings]) -> None:
 
 def _sentences(sentences: str | Path | Sequence[str], column: str) -> list[str]:
     """Return the sentences of a list, a corpus or standard input, and remark on blank lines. Raises: BadData."""
-    from cseb.commands.encoders import corpus_of
+    from cseb.commands.train import corpus_of
     from cseb.data.corpus import pack
 
     standard = isinstance(sentences, str | Path) and str(sentences) == STDIN

@@ -80,8 +80,8 @@ def evaluate(
         {}
     """
     tell("loading PyTorch")
-    from cseb.commands.encoders import arithmetic
     from cseb.commands.hosts import device_of
+    from cseb.commands.train import arithmetic
     from cseb.embedders.interface import EncoderOptions
     from cseb.experiment.evaluate import evaluate as score
     from cseb.records.store import Store

@@ -4,23 +4,105 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from cseb.commands import export_scores
 from cseb.commands.command_line import Call
 from cseb.commands.screen import say
 from cseb.errors import BadBenchmark, BadResults
 from cseb.parameters import argument, command, option
-from cseb.progress import tell
-from cseb.text import plain
+from cseb.progress import counted, tell
+from cseb.text import plain, quantity
 
 if TYPE_CHECKING:
-    from cseb.experiment.onnx_export import Drift
+    from cseb.experiment.export import Drift
+    from cseb.launchers.events import Event
     from cseb.records.record import Record
     from cseb.records.store import Store
+
+
+TRACKERS = ("trackio", "wandb", "mlflow", "tensorboard")
+SCORE_FORMATS = ("mteb", "eval-results", *TRACKERS)
+ALL = "all"
+
+
+def write_scores(key: str, results: Path, format: str, to: str, name: str, push: str) -> tuple[str, tuple[str, ...]]:
+    """Write the scores of one record, or of all. Return where, and what is left out and why.
+
+    Raises: BadBenchmark, BadResults.
+    """
+    from cseb.records.store import Store, find
+
+    if push:
+        raise BadBenchmark(f"`format` {format} writes no model; leave `push` out")
+    if name and format != "mteb":
+        raise BadBenchmark("`name` is about mteb's files; give `format` mteb too")
+    if format in TRACKERS:
+        write, place = _tracking(format, to, results)
+    elif not to:
+        raise BadBenchmark(f"`format` {format} writes result files into a folder; give `to`")
+    else:
+        write, place = _writing(format, Path(to), name), to
+    records = Store(results).load()[0] if key == ALL else [find(key, results)[1]]
+    records.sort(key=lambda record: (record.method, record.subset.size, record.seed))
+    left_out: list[str] = []
+    failed = 0
+    for record in counted(records, "exporting", len(records)):
+        try:
+            reasons = write(record)
+        except BadResults as error:
+            if len(records) == 1:
+                raise
+            failed, reasons = failed + 1, (str(error),)
+        left_out += [reason if len(records) == 1 else f"{record.key}: {reason}" for reason in reasons]
+    if records and failed == len(records):
+        raise BadResults(f"nothing can be written of {quantity(failed, 'record')}; the first: {left_out[0]}")
+    return place, tuple(left_out)
+
+
+def tracked(watch: Callable[[Event], None], tracker: str, results: Path) -> Callable[[Event], None]:
+    """Return a watch that sends each finished record to a tracker too; a failure of the tracker ends nothing."""
+    from cseb.exchange.trackers import track
+    from cseb.launchers.events import Finished
+
+    def hear(event: Event) -> None:
+        watch(event)
+        if isinstance(event, Finished):
+            try:
+                track(event.record, tracker, results / "tensorboard")
+            except BadResults as error:
+                advice = f"cseb export {event.key} --results {results} --format {tracker} tries again"
+                say(plain(f"{error}; {advice}"), err=True)
+
+    return hear
+
+
+def _tracking(tracker: str, to: str, results: Path) -> tuple[Callable[[Record], tuple[str, ...]], str]:
+    from cseb.exchange import trackers
+
+    trackers.check(tracker)
+    if to and tracker != "tensorboard":
+        raise BadBenchmark(f"`to` is for files; the environment variables of {tracker} say where its runs go")
+    folder = Path(to) if to else results / "tensorboard"
+
+    def write(record: Record) -> tuple[str, ...]:
+        trackers.track(record, tracker, folder)
+        return ()
+
+    return write, str(folder) if tracker == "tensorboard" else tracker
+
+
+def _writing(format: str, to: Path, name: str) -> Callable[[Record], tuple[str, ...]]:
+    from cseb.data.files import written
+    from cseb.exchange import result_files
+
+    def write(record: Record) -> tuple[str, ...]:
+        with written(to):
+            return result_files.FORMATS[format](record, to, name)
+
+    return write
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +137,7 @@ def export(
         option(
             "onnx and onnx-int8 add an ONNX file to the model. The others contain only scores: for mteb's result "
             "cache, for the Hugging Face hub (eval-results), or for an experiment tracker.",
-            choices=("transformers", "onnx", "onnx-int8", *export_scores.FORMATS),
+            choices=("transformers", "onnx", "onnx-int8", *SCORE_FORMATS),
         ),
     ] = "transformers",
     push: Annotated[str, option("Repository of the Hugging Face hub to push to.", metavar="OWNER/NAME")] = "",
@@ -82,8 +164,8 @@ def export(
     from cseb.data.files import written
     from cseb.records.store import find
 
-    if format in export_scores.FORMATS:
-        place, left_out = export_scores.export_scores(str(record), Path(results), format, str(to), name, push)
+    if format in SCORE_FORMATS:
+        place, left_out = write_scores(str(record), Path(results), format, str(to), name, push)
         return Exported(folder=place, left_out=left_out)
     if name:
         raise BadBenchmark("`name` is about mteb's files; give `format` mteb too")
@@ -144,8 +226,8 @@ def card_of(store: Store, record: Record, *, name: str = "", further: Sequence[s
     from cseb.data.shipped import ENCODERS
     from cseb.data.weights import locate
     from cseb.embedders.interface import library_loads
+    from cseb.experiment.benchmark import load_item_scores
     from cseb.experiment.card import licence_of, model_card
-    from cseb.experiment.load_item_scores import load_item_scores
 
     tell("reading records")
     others, _ = store.load()
@@ -168,8 +250,8 @@ def _onnx(folder: Path, format: str, record: Record, results: Path) -> tuple[tup
     if format == "transformers":
         return (), []
     from cseb.embedders import onnx_graph
-    from cseb.experiment.load_item_scores import data_folder
-    from cseb.experiment.onnx_export import export_onnx, section
+    from cseb.experiment.benchmark import data_folder
+    from cseb.experiment.export import export_onnx, section
 
     onnx_graph.check()
     tell("writing the ONNX file")

@@ -118,7 +118,7 @@ def workers_of(
     if elsewhere:
         return 1
     if device == "cuda":
-        from cseb.launchers.devices import gpus
+        from cseb.launchers.local import gpus
 
         return max(1, len(gpus())) * (per_gpu or 1)
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -129,7 +129,7 @@ def _check_gpus(processes: int, device: str) -> None:
     """Raise BadBenchmark if this machine has fewer GPUs than processes that share a batch here."""
     if device != "cuda":
         return
-    from cseb.launchers.devices import gpus
+    from cseb.launchers.local import gpus
 
     count, local = len(gpus()), int(os.environ.get("LOCAL_WORLD_SIZE", processes))
     if 0 < count < local:  # none at all in a dry run elsewhere

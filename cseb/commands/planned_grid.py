@@ -1,4 +1,4 @@
-"""A planned grid of methods, training set sizes and seeds, and how it runs."""
+"""A planned grid of methods, training set sizes and seeds: the files that it reads, and how it runs."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cseb.commands.export_scores import tracked
+from cseb.commands.export import tracked
 from cseb.progress import unheard
+from cseb.reports.text_table import aligned
 
 if TYPE_CHECKING:
+    from cseb.experiment.benchmark import Benchmark
     from cseb.experiment.grid import Grid
     from cseb.experiment.job import Job
     from cseb.launchers import Launcher
@@ -80,10 +82,70 @@ def _one_library(jobs: Sequence[Job]) -> Sequence[Job]:
     if not jobs:
         return jobs
     from cseb.encoder.distributed import agreed
-    from cseb.encoder.linear_choice import resolved
+    from cseb.encoder.linear import resolved
 
     protocol = jobs[0].protocol
     linear: str = resolved(jobs[0].linear, protocol.threads, protocol.device)
     if protocol.processes > 1:
         (linear,) = agreed([linear], protocol.device, protocol.threads)
     return [replace(job, linear=linear) for job in jobs]
+
+
+HERE = "yes"
+DOWNLOADED = "downloaded from the hub when the run starts"
+HEAD = ("input", "name", "rows", "here", "how to get it")
+
+
+def inputs(benchmark: Benchmark) -> list[tuple[str, str, str, str, str]]:
+    """Return a row below HEAD for the encoder, the corpus and each data set of the tasks. Nothing is downloaded."""
+    from cseb.data.manifest import DataFile, DataSet, data_sets
+    from cseb.data.places import how_to_get, locate
+    from cseb.data.shipped import ENCODERS
+    from cseb.data.weights import HUB_NAME
+    from cseb.tasks.names import parse_tasks
+
+    folder = Path(benchmark.data_dir) if benchmark.data_dir else None
+
+    def of_manifest(kind: str, data: DataSet, files: list[DataFile]) -> tuple[str, str, str, str, str]:
+        present = sum(locate(data, file, folder) is not None for file in files)
+        here = HERE if present == len(files) else f"{present} of {len(files)}" if present else "no"
+        how = f"{how_to_get(data)}{f' (part of {data.hub.file})' if data.hub and data.hub.archive else ''}"
+        return kind, data.name, f"{data.rows:,}", here, "" if here == HERE else how
+
+    encoder, corpus = benchmark.encoder, benchmark.corpus
+    known = (
+        encoder in ENCODERS
+        or Path(encoder).is_dir()
+        or not HUB_NAME.fullmatch(encoder)
+        or _cached(encoder, "config.json")
+    )
+    rows = [("encoder", encoder, "", HERE if known else "no", "" if known else DOWNLOADED)]
+    kind, _, file = corpus.partition(":")
+    of_corpus = [(data, list(data.files_called(file))) for data in data_sets().values()] if kind == "data" else []
+    rows += [of_manifest("corpus", data, files) for data, files in of_corpus if files]
+    if kind == "hub" and len(parts := file.split("/", 2)) == 3:
+        known = _cached("/".join(parts[:2]), parts[2], "dataset")
+        rows.append(("corpus", corpus, "", HERE if known else "no", "" if known else DOWNLOADED))
+    elif kind not in ("data", "wikipedia", "hub"):
+        missing = not Path(corpus).exists()
+        rows.append(("corpus", corpus, "", "no" if missing else HERE, "name an existing file" if missing else ""))
+    tasks = [task.name for names in (benchmark.tasks, benchmark.dev) if names for task in parse_tasks(names)]
+    for data in data_sets().values():
+        if any(data.serves(task.rpartition(":")[2]) for task in tasks):
+            rows.append(of_manifest("task", data, list(data.files)))
+    return rows
+
+
+def missing_inputs(benchmark: Benchmark) -> tuple[list[str], list[str]]:
+    """Return the names of the inputs that are not here, and a table of all inputs if there are any."""
+    rows = inputs(benchmark)
+    missing = [row[1] for row in rows if row[3] != HERE]
+    return missing, aligned([HEAD, *rows]) if missing else []
+
+
+def _cached(repository: str, file: str, kind: str = "model") -> bool:
+    """Return whether a file of the hub is in the cache on this machine."""
+    from huggingface_hub import try_to_load_from_cache
+
+    name, _, revision = repository.partition("@")
+    return isinstance(try_to_load_from_cache(name, file, revision=revision or None, repo_type=kind), str)

@@ -14,8 +14,8 @@ from rich.console import Console, Group
 from rich.live import Live
 from rich.text import Text
 
-from cseb.commands.waiting import lines as written
-from cseb.experiment.planned_jobs import Planned
+from cseb.commands.screen import lines as written
+from cseb.experiment.grid import Planned
 from cseb.launchers.events import Broken, Event, Finished, Started, Watch
 from cseb.records.progress import Progress
 from cseb.records.record import Record, Select

@@ -61,7 +61,7 @@ def recommend(
         CsebError: for what cannot be read, compared or trained, before the first run.
         KeyboardInterrupt: if it is interrupted; finished runs keep their records.
     """
-    from cseb.advice.model import check
+    from cseb.advice.conclusion import check
     from cseb.commands import hosts
     from cseb.commands.trials import Trials
     from cseb.methods.grammar import labels
@@ -92,7 +92,7 @@ def print_recommendation(call: Call[Recommendation]) -> None:
 
 def _pairs(trials: Trials, count: int) -> Recommendation:
     """Write pairs of sentences to rate."""
-    from cseb.advice import rating
+    from cseb.advice import examples
     from cseb.advice.conclusion import Recommendation
     from cseb.embedders import find
     from cseb.embedders.interface import EncoderOptions
@@ -100,9 +100,9 @@ def _pairs(trials: Trials, count: int) -> Recommendation:
 
     file = trials.folder.with_name(f"{trials.folder.stem}-pairs.csv")
     options = EncoderOptions(**{name: trials.settings[name] for name in ("device", "trust_remote_code")})
-    sentences = rating.sampled(trials.sentences)
+    sentences = examples.sampled(trials.sentences)
     embeds: list[Embed] = [find(trials.as_it_is, options).open(), TfIdf(trials.sentences)]
-    rating.write_pairs(file, rating.pairs_to_rate(sentences, count, embeds))
+    examples.write_pairs(file, examples.pairs_to_rate(sentences, count, embeds))
     return Recommendation(
         f"Wrote {quantity(count, 'pair')} to {file}. Rate each in the column score, from 0 (unrelated) to 5 (same "
         f"meaning). Then run: cseb recommend {trials.corpus} --encoder {trials.encoder} --eval {file}"
@@ -111,7 +111,7 @@ def _pairs(trials: Trials, count: int) -> Recommendation:
 
 def _compared(trials: Trials, task: str, named: list[str], out: Path | None, dry_run: bool) -> Recommendation:
     """Compare methods with the encoder without training on labelled examples."""
-    from cseb.advice import model
+    from cseb.advice import conclusion
     from cseb.advice.conclusion import TF_IDF, Recommendation, best_base, conclude, detectable, row
     from cseb.advice.examples import Examples, repeated
     from cseb.commands.trials import POOLED
@@ -169,5 +169,5 @@ def _compared(trials: Trials, task: str, named: list[str], out: Path | None, dry
         return recommendation
     if best not in trials.models:
         raise BadResults(f"the model of {best} was not saved: {trials.failures.get(best, 'its folder is missing')}")
-    model.export(trials.models[best], out, recommendation)
+    conclusion.export(trials.models[best], out, recommendation)
     return replace(recommendation, model=out)

@@ -66,9 +66,9 @@ def report(
         True
     """
     from cseb.analysis.comparable import groups, is_untrained, scored_on
+    from cseb.reports.comparison_report import NAME, no_learning_curve
     from cseb.reports.documents import score_grid
     from cseb.reports.formats import FORMATS
-    from cseb.reports.learning_curve import NAME, no_learning_curve
 
     form = FORMATS[one_of(FORMATS, format, "`format`")]
     kind, special = with_detail(table, DETAILS, "table")
@@ -160,9 +160,9 @@ class _Layout:
 
     def _curves(self, study: Study, records: list[Record], ask: StudyQuery) -> Iterator[Sheet]:
         """Yield the learning curve of each method, at each checkpoint asked for."""
-        from cseb.experiment.load_item_scores import load_item_scores
+        from cseb.experiment.benchmark import load_item_scores
         from cseb.records.store import Store
-        from cseb.reports.learning_curve import learning_curve_alone
+        from cseb.reports.comparison_report import learning_curve_alone
 
         tasks, items = study.chosen(ask.tasks), load_item_scores(Store(self.results.folder), records)
         for select in ask.selects:

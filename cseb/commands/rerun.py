@@ -78,7 +78,7 @@ def rerun(
     Raises:
         CsebError: if the job cannot be run here as it was.
     """
-    from cseb.experiment.load_item_scores import data_folder, stored_benchmark
+    from cseb.experiment.benchmark import data_folder, stored_benchmark
     from cseb.records.store import Store, find
 
     store, recorded = find(str(record), Path(results))
@@ -178,7 +178,7 @@ def _job(record: Record, **settings: Any) -> Job:
 def method_of(record: Record) -> Method:
     """Return the resolved method of a record. Raises: BadResults, BadSpec, UnknownName."""
     from cseb.methods.grammar import parse_method
-    from cseb.methods.part_names import slot_of
+    from cseb.methods.part_facts import slot_of
     from cseb.methods.spec import SEVERAL
     from cseb.registry import SLOTS
 

@@ -16,13 +16,11 @@ from cseb import parameters
 from cseb.commands import hosts
 from cseb.commands.arguments import joined
 from cseb.commands.command_line import Call, Quiet
-from cseb.commands.export_scores import TRACKERS
+from cseb.commands.export import TRACKERS
 from cseb.commands.hosts import MOST, MOST_PROCESSES
-from cseb.commands.inputs import missing_inputs
-from cseb.commands.planned_grid import PlannedGrid, run_stages
+from cseb.commands.planned_grid import PlannedGrid, missing_inputs, run_stages
 from cseb.commands.results import Results
-from cseb.commands.screen import say, say_folded
-from cseb.commands.waiting import telling
+from cseb.commands.screen import say, say_folded, telling
 from cseb.errors import BadBenchmark, BadData
 from cseb.parameters import command, definitions, option
 from cseb.progress import reading
@@ -264,7 +262,7 @@ def run_on_screen(
 def watching(grid: Grid, quiet: bool) -> AbstractContextManager[Watch]:
     """Return what shows the events of a grid while it runs."""
     from cseb.commands import progress as display
-    from cseb.experiment.planned_jobs import Planned
+    from cseb.experiment.grid import Planned
 
     jobs = {job.key: Planned(job.label, job.fraction, job.seed) for job in grid.jobs}
     failed = grid.failed

@@ -1,4 +1,4 @@
-"""Print the output of commands, safe for a terminal; a full disk is one line."""
+"""Print the output and the progress of commands, safe for a terminal; a full disk is one line."""
 
 from __future__ import annotations
 
@@ -7,13 +7,18 @@ import os
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterable
-from contextlib import suppress
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO
 
 import typer
 
-from cseb.text import shown
+from cseb.progress import listening
+from cseb.text import duration, plain, shown
 
 
 def say(text: str, *, err: bool = False, nl: bool = True) -> None:
@@ -77,3 +82,122 @@ def open_streams() -> None:
             if name == "stdout" and isinstance(stream.buffer, io.RawIOBase):
                 stream = sys.stdout = io.TextIOWrapper(io.BufferedWriter(stream.detach()), stream.encoding)
             stream.reconfigure(errors="backslashreplace")
+
+
+FIRST = 2.0  # seconds before anything is shown: most commands are over by then
+BETWEEN = 30.0  # seconds between two lines where there is no terminal
+MOST = 30 * 86_400.0  # seconds; what is said to take longer is no forecast
+
+
+@dataclass(slots=True)
+class Work:
+    """The work that was reported last. total: 0 if it is unknown.
+
+    begun: the start of each kind of work, by `clock`; one that interrupts another does not restart its clock.
+    """
+
+    clock: Callable[[], float] = time.monotonic
+    what: str = "starting"
+    done: int = 0
+    total: int = 0
+    begun: dict[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.begun[self.what] = self.clock()
+
+    def hear(self, what: str, done: int, total: int) -> None:
+        """Store a report; called up to a million times a second."""
+        if what is not self.what and what != self.what:
+            self.begun.setdefault(what, self.clock())
+        if not done:  # the same again, from the start
+            self.begun[what] = self.clock()
+        self.what, self.done, self.total = what, done, total
+
+    def line(self) -> str:
+        """Return `encoding sentences: 12,000 of 108,107, 62 s so far, about 8 min left`; "" if nothing is done."""
+        what, done, total = self.what, self.done, self.total
+        if not what:
+            return ""
+        elapsed = self.clock() - self.begun[what]
+        count = f"{done:,}{f' of {total:,}' if total else ''}, " if done or total else ""
+        left = elapsed * (total - done) / done if 0 < done <= total else MOST
+        rest = f", about {duration(left)} left" if left < MOST else ""
+        return f"{plain(what)}: {count}{duration(elapsed)} so far{rest}"
+
+
+@contextmanager
+def telling(quiet: bool = False, *, stream: IO[str] | None = None) -> Iterator[None]:
+    """Show progress on standard error: the current work on a terminal, a line every 30 seconds elsewhere."""
+    if quiet:
+        yield
+        return
+    work, out = Work(), stream or sys.stderr
+    if out.isatty():
+        with _last_line(work, out) as hear, listening(hear):
+            yield
+    else:
+        with listening(work.hear), lines(work.line, out):
+            yield
+
+
+@contextmanager
+def lines(line: Callable[[], str], stream: IO[str] | None = None) -> Iterator[None]:
+    """Write the result of `line` every 30 seconds, by default on standard error; "" is left out."""
+    over = threading.Event()
+
+    def write() -> None:
+        with suppress(OSError, ValueError):  # a full disk, a closed pipe
+            while not over.wait(BETWEEN):
+                if message := line():
+                    out = stream or sys.stderr
+                    out.write(f"cseb: {shown(message)}\n")
+                    out.flush()
+
+    thread = threading.Thread(target=write, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+@contextmanager
+def _last_line(work: Work, stream: IO[str]) -> Iterator[Callable[[str, int, int], None]]:
+    """Yield a function for reports, which are drawn in the last line of a terminal; an empty one erases it."""
+    from rich.console import Console
+    from rich.live import Live
+    from rich.text import Text
+
+    def line() -> Text:
+        return Text(work.line(), no_wrap=True, overflow="ellipsis")
+
+    def start() -> threading.Timer:
+        timer = threading.Timer(FIRST, live.start)
+        timer.daemon = True
+        timer.start()
+        return timer
+
+    live = Live(
+        get_renderable=line,
+        console=Console(file=stream, highlight=False),
+        transient=True,
+        redirect_stdout=False,  # standard output is what it is
+        redirect_stderr=False,
+    )
+    timer = start()
+
+    def hear(what: str, done: int, total: int) -> None:
+        nonlocal timer
+        if not what:
+            timer.cancel()
+            live.stop()
+        elif not work.what:
+            timer = start()
+        work.hear(what, done, total)
+
+    try:
+        yield hear
+    finally:
+        timer.cancel()
+        live.stop()

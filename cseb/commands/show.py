@@ -89,7 +89,7 @@ def print_shown(
 
 def _differences(a: str, b: str, results: Path) -> str:
     """Return how two records differ, and their scores."""
-    from cseb.commands.differences import field_differences, score_differences
+    from cseb.commands.provenance import field_differences, score_differences
     from cseb.records.store import find
     from cseb.reports.text_table import aligned
 

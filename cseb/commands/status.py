@@ -12,7 +12,7 @@ from cseb.parameters import argument, command
 from cseb.text import duration, percent, plain
 
 if TYPE_CHECKING:
-    from cseb.experiment.planned_jobs import Planned
+    from cseb.experiment.grid import Planned
 
 MARKS = {"+": "running", "!": "failed"}
 
@@ -28,7 +28,7 @@ def status(results: Annotated[str | Path, argument("Folder of records.")] = "res
         BadResults: if there is no such folder of records.
     """
     from cseb.commands.progress import job_name
-    from cseb.experiment.planned_jobs import Planned
+    from cseb.experiment.grid import Planned
     from cseb.launchers.claims import claims_of
     from cseb.launchers.job_states import JobStates
     from cseb.records.store import Store

@@ -63,7 +63,7 @@ def submit(
     """
     from cseb.commands.verify import verify
     from cseb.experiment import benchmark as benchmarks
-    from cseb.experiment.load_item_scores import stored_benchmark
+    from cseb.experiment.benchmark import stored_benchmark
     from cseb.records.items import items_bytes
     from cseb.records.store import Store
     from cseb.records.submission import pack
@@ -181,7 +181,7 @@ def _check_benchmarks(folder: Path) -> None:
 
 def loader_of_installed() -> Callable[[str], Loaded]:
     """Return a function that loads an installed task by its name and raises BadData for any other, such as a file."""
-    from cseb.experiment.load_item_scores import data_folder
+    from cseb.experiment.benchmark import data_folder
     from cseb.registry import TASKS
     from cseb.tasks.evaluate import load_task
     from cseb.tasks.names import VARIANT

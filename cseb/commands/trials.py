@@ -45,8 +45,8 @@ class Trials:
     @cached_property
     def sentences(self) -> list[str]:
         """Return the sentences of the corpus; of pairs the first of each. Raises: BadData if they are few."""
-        from cseb.data.read_corpus import read_corpus
-        from cseb.data.remarks import remarks
+        from cseb.data.corpus import read_corpus
+        from cseb.experiment.corpus_checks import remarks
 
         corpus = read_corpus(self.corpus, self.column, self.settings["data_dir"])
         if len(corpus) < FEWEST:
@@ -116,7 +116,7 @@ class Trials:
 
     def methods(self, base: str) -> list[str]:
         """Return METHODS with the pooling of the baseline `base`."""
-        from cseb.advice.model import pooler_of
+        from cseb.advice.conclusion import pooler_of
         from cseb.methods.grammar import parse_method
 
         pooler = base.removesuffix(POOLED) if base.endswith(POOLED) else pooler_of(self.start)

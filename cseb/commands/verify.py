@@ -66,7 +66,7 @@ def verify(
     Raises:
         BadResults: if there is no such folder.
     """
-    from cseb.experiment.load_item_scores import data_folder
+    from cseb.experiment.benchmark import data_folder
     from cseb.records.store import Store
     from cseb.tasks.evaluate import load_task
 

@@ -16,7 +16,7 @@ SOURCE, in the order in which it is tried:
   other encoder, without its layers.
 
 The folder contains `model.safetensors` with the tensor `embedding.weight` (V, D), the tokenizer without special
-tokens, and a configuration that `cseb.encoder.static_embedding` reads. Formats: model2vec, persistence.py;
+tokens, and a configuration that `cseb.encoder.families` reads. Formats: model2vec, persistence.py;
 sentence-transformers, StaticEmbedding.
 """
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from cseb.data.columns import listed
+from cseb.data.corpus import listed
 from cseb.data.files import write_whole, written
 from cseb.data.tables import read_table
 from cseb.errors import BadBenchmark, BadData

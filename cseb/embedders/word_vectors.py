@@ -18,7 +18,7 @@ import numpy as np
 import regex
 
 from cseb.data import word_vectors
-from cseb.data.read_corpus import WIKIPEDIA, read_corpus
+from cseb.data.corpus import WIKIPEDIA, read_corpus
 from cseb.embedders.interface import Embedder
 from cseb.errors import one_of
 from cseb.records.record import Source

@@ -17,8 +17,7 @@ from transformers import AutoConfig
 from cseb.data import checkpoint
 from cseb.data.checkpoint import Stored
 from cseb.encoder import tokenizer as tokenizers
-from cseb.encoder.backbone import TEXT_ENCODERS, network_class, position_limit
-from cseb.encoder.families import family_of
+from cseb.encoder.families import TEXT_ENCODERS, family_of, network_class, position_limit
 from cseb.errors import BadData, first_line
 from cseb.text import quantity
 

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import TypeVar
+
 import torch
 from torch import Tensor
 
@@ -26,3 +31,22 @@ def tensors(batch: Padded, device: torch.device) -> tuple[Tensor, Tensor, Tensor
     pinned = (field.pin_memory() if device.type == "cuda" else field for field in fields)
     ids, mask, content, anchor = (field.to(device, non_blocking=True) for field in pinned)
     return ids, mask, content, anchor
+
+
+Batch = TypeVar("Batch")
+Result = TypeVar("Result")
+
+
+def in_parallel(function: Callable[[Batch], Result], batches: Sequence[Batch], threads: int) -> Iterator[Result]:
+    """Yield the result of `function` for each batch, in order, without gradients."""
+    # inference mode is set per thread
+    run = torch.inference_mode()(function)
+    if min(threads, len(batches)) < 2:
+        yield from map(run, batches)
+        return
+    before = torch.get_num_threads()
+    try:
+        with ThreadPoolExecutor(threads, initializer=partial(torch.set_num_threads, 1)) as pool:
+            yield from pool.map(run, batches)
+    finally:
+        torch.set_num_threads(before)  # the setting is global

@@ -15,10 +15,9 @@ from torch import Tensor, nn
 from cseb.data.tokens import Padded, Tokens
 from cseb.encoder import interface, linear, packing
 from cseb.encoder.autocast import autocast
-from cseb.encoder.backbone import position_limit
-from cseb.encoder.device_batches import TOKENS_PER_BATCH, padded_width, tensors
+from cseb.encoder.device_batches import TOKENS_PER_BATCH, in_parallel, padded_width, tensors
 from cseb.encoder.distributed import SINGLE_PROCESS
-from cseb.encoder.parallel import in_parallel
+from cseb.encoder.families import position_limit
 from cseb.encoder.random_streams import random_stream
 from cseb.encoder.tokenizer import own_ids
 from cseb.errors import BadSpec

@@ -21,7 +21,7 @@ from transformers import AutoTokenizer
 from cseb.data.checkpoint import stamps
 from cseb.data.made_encoders import FAMILIES, SWITCH
 from cseb.encoder.architecture import configuration
-from cseb.encoder.backbone import load_pretrained, network_class
+from cseb.encoder.families import load_pretrained, network_class
 from cseb.encoder.passed import has_passed, remember
 from cseb.encoder.tokenizer import read as read_tokenizer
 from cseb.errors import BadData, first_line

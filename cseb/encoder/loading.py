@@ -1,4 +1,4 @@
-"""Load an encoder's folder: configuration, shape, tokenizer and weights."""
+"""Load an encoder's folder: configuration, shape, tokenizer, weights and masked-LM head."""
 
 from __future__ import annotations
 
@@ -8,21 +8,76 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import torch
+import torch.nn.functional as F
 import transformers
 from torch import Tensor, nn
 from transformers import AutoModelForMaskedLM
 
 from cseb.data import checkpoint
-from cseb.data.finished_models import left_out
+from cseb.data.weights import left_out
 from cseb.encoder import architecture, load_check
 from cseb.encoder import tokenizer as tokenizers
-from cseb.encoder.backbone import load_pretrained, network_class
 from cseb.encoder.encoder import DROPOUTS, Encoder
-from cseb.encoder.families import family_of
+from cseb.encoder.families import family_of, load_pretrained, network_class
 from cseb.encoder.interface import ATTENTIONS, LANGUAGE, POOLED, Head, Pieces, Pooler, Shape
-from cseb.encoder.mlm_heads import LANGUAGE_HEADS, LANGUAGE_MARKS, LanguageWeights, TiedOutput
 from cseb.errors import BadData, first_line
 from cseb.words import has_marks, without_spaces, word_numbers
+
+# The head in a masked-LM model of each family, and a weight that only checkpoints with the head have.
+LANGUAGE_HEADS: dict[str, Callable[[Any], Callable[[Tensor], Tensor]]] = {
+    "bert": lambda model: model.cls,
+    "roberta": lambda model: model.lm_head,
+    "xlm-roberta": lambda model: model.lm_head,
+    "mpnet": lambda model: model.lm_head,
+    "distilbert": lambda model: (
+        lambda states: model.vocab_projector(model.vocab_layer_norm(model.activation(model.vocab_transform(states))))
+    ),
+    "modernbert": lambda model: lambda states: model.decoder(model.head(states)),
+    "albert": lambda model: model.predictions,
+    "electra": lambda model: lambda states: model.generator_lm_head(model.generator_predictions(states)),
+    "deberta-v2": lambda model: model.cls,
+}
+LANGUAGE_MARKS = {
+    "bert": "cls.predictions.transform.dense.weight",
+    "roberta": "lm_head.dense.weight",
+    "xlm-roberta": "lm_head.dense.weight",
+    "mpnet": "lm_head.dense.weight",
+    "distilbert": "vocab_transform.weight",
+    "modernbert": "head.dense.weight",
+    "albert": "predictions.dense.weight",
+    "electra": "generator_predictions.dense.weight",
+    "deberta-v2": "cls.predictions.transform.dense.weight",
+}
+
+
+class LanguageWeights(nn.Module):
+    """The weights of a masked-LM model that are not in its backbone."""
+
+    def __init__(self, model: Any) -> None:
+        super().__init__()
+        for name, child in model.named_children():
+            if child is not model.base_model:
+                self.add_module(name, child)
+
+
+class TiedOutput(nn.Module):
+    """Logits from the word embeddings and a new bias, for checkpoints without a masked-LM head.
+
+    width: of the states; a new linear map comes first if word embeddings are narrower, as in ALBERT.
+    """
+
+    def __init__(self, words: nn.Embedding, width: int) -> None:
+        super().__init__()
+        own = words.embedding_dim
+        self.narrow = nn.Identity() if own == width else nn.Linear(width, own)
+        self.bias = nn.Parameter(torch.zeros(words.num_embeddings))
+        self.words = [words]  # in a list, because the backbone owns them
+
+    def forward(self, states: Tensor) -> Tensor:
+        """Map states (M, D) to logits (M, V)."""
+        return F.linear(self.narrow(states), self.words[0].weight, self.bias)
+
 
 # `load` checks the weights itself; the library's messages and progress bars would disturb the display.
 transformers_logging: Any = transformers.utils.logging

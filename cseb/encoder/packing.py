@@ -20,8 +20,7 @@ import torch
 from torch import Tensor, nn
 from transformers.modeling_outputs import BaseModelOutputWithPooling
 
-from cseb.encoder.dropout import dropped
-from cseb.encoder.packed import LOWEST, Packed
+from cseb.encoder.packed import LOWEST, Packed, dropped
 from cseb.encoder.recomputing import through
 
 Layer = Callable[..., tuple[Tensor, list[Tensor]]]  # of a layer, a packed batch and states: the next states, and maps

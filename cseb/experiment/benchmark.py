@@ -1,8 +1,10 @@
-"""Benchmarks: read from a file, checked, and overridden by options."""
+"""Benchmarks: read from a file, checked, overridden by options, and stored beside records."""
 
 from __future__ import annotations
 
+import os
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any, Self
 
@@ -10,6 +12,7 @@ import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, FiniteFloat, ValidationError, model_validator
 from pydantic_core import ErrorDetails, PydanticUndefined
 
+from cseb.analysis.item_scores import Data, ItemScores
 from cseb.data import shipped
 from cseb.data.bounded import read_yaml
 from cseb.errors import BadBenchmark, BadData, CsebError, UnknownName, did_you_mean
@@ -32,6 +35,9 @@ from cseb.parameters import (
     TUNE,
     option,
 )
+from cseb.records.record import Record
+from cseb.records.store import Store
+from cseb.tasks.evaluate import load_task
 
 JOBS = 200_000  # of a grid; listing them takes a minute
 OPTIONS = "the command line"  # in place of a file name in messages
@@ -245,3 +251,26 @@ def _explained(detail: ErrorDetails) -> str:
     except ValueError:  # an integer of thousands of digits
         shown = "an endless number"
     return f"{field} is {shown}: {detail['msg'][:1].lower()}{detail['msg'][1:]}"
+
+
+def load_item_scores(store: Store, records: Iterable[Record]) -> ItemScores:
+    """Return the scores per example of records, with the data of their tasks."""
+    folder = data_folder(store.folder, *sorted({record.benchmark for record in records}))
+
+    def load(name: str) -> Data:
+        return load_task(name, Path(folder) if folder else None)
+
+    return ItemScores(store.read_items, load)
+
+
+def data_folder(results: Path, *benchmarks: str) -> str:
+    """Return the folder of task files: CSEB_DATA_DIR, or where these runs had them; "" for the caches."""
+    stored = (stored_benchmark(results, name) for name in benchmarks)
+    had = (benchmark.data_dir for benchmark in stored if benchmark and benchmark.data_dir)
+    return os.environ.get("CSEB_DATA_DIR") or next(had, "")
+
+
+def stored_benchmark(folder: Path, name: str) -> Benchmark | None:
+    """Return the benchmark that `cseb run` stored beside its records; None if it is missing. Raises: BadBenchmark."""
+    path = folder / f"benchmark-{name}.yaml"
+    return load(str(path)) if path.is_file() else None

@@ -14,11 +14,10 @@ from huggingface_hub import EvalResult, ModelCardData
 from cseb.analysis.item_scores import ItemScores
 from cseb.data.shipped import ENCODERS
 from cseb.data.weights import HUB_NAME
-from cseb.exchange.hub_scores import CHECKPOINT, hub_scores
+from cseb.exchange.result_files import CHECKPOINT, hub_scores
 from cseb.records.record import Record
 from cseb.reports.formats.markdown import code, pipe
-from cseb.statistics.intervals import around, t_interval
-from cseb.statistics.items import variance
+from cseb.statistics.items import around, t_interval, variance
 from cseb.text import duration, percent, quantity
 
 LICENCE = re.compile(r"\A---\n(?:(?!---).*\n)*?license: *([\w.-]+) *\n", re.ASCII)  # in a card's YAML

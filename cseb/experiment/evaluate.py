@@ -10,16 +10,16 @@ from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from cseb.data.remarks import vocabulary_remark
 from cseb.embedders.interface import Embedder, EncoderOptions
 from cseb.embedders.vector_cache import Cache
 from cseb.errors import BadData, CsebError
+from cseb.experiment.corpus_checks import vocabulary_remark
 from cseb.experiment.origin import origin, peak_rss_mb
 from cseb.experiment.plan import versioned
-from cseb.experiment.score_job import score_of
+from cseb.experiment.run_job import score_of
 from cseb.experiment.scores import Scores
 from cseb.methods import third_party
-from cseb.methods.part_names import is_part
+from cseb.methods.part_facts import is_part
 from cseb.progress import counted, remark, tell
 from cseb.records.items import Items
 from cseb.records.method_text import read_method

@@ -1,25 +1,119 @@
-"""The jobs of a grid, and those that have no record yet."""
+"""The jobs of a grid: those that have no record yet, in which order and how long they run, and their list on disk."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+import contextlib
+import csv
+import heapq
+import io
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from statistics import fmean
+from typing import TYPE_CHECKING
 
+from cseb.data.bounded import read_text
 from cseb.data.files import write_whole, written
-from cseb.errors import BadBenchmark, BadResults, BadSpec
+from cseb.errors import BadBenchmark, BadData, BadResults, BadSpec
 from cseb.experiment import benchmark as benchmarks
 from cseb.experiment.benchmark import Benchmark
-from cseb.experiment.expected_time import expected_seconds, longest_first, makespan
 from cseb.experiment.job import Job
-from cseb.experiment.planned_jobs import plan_text, read_plan
 from cseb.methods.spec import refuse_unsaved
 from cseb.progress import counted, tell
 from cseb.records.record import Record
 from cseb.records.store import Store
 from cseb.records.writable import hide
+
+if TYPE_CHECKING:
+    from cseb.experiment.job import Job
+
+
+def expected_seconds(jobs: Iterable[Job], records: Iterable[Record]) -> dict[str, float | None]:
+    """Return the expected seconds of each job by key; None if no similar record exists.
+
+    A record is similar if it has the same method, encoder and device. Its training time is scaled to the number of
+    steps of the job.
+    """
+    similar: dict[tuple[str, str, str], list[Record]] = {}
+    for record in records:
+        if record.status == "done":
+            similar.setdefault((record.method, record.encoder.sha256, record.protocol.device), []).append(record)
+    seconds: dict[str, float | None] = {}
+    for job in jobs:
+        records_of = similar.get((job.label, job.encoder.sha256, job.protocol.device), [])
+        seconds[job.key] = fmean(_scaled(record, job.recipe.steps) for record in records_of) if records_of else None
+    return seconds
+
+
+def _scaled(record: Record, steps: int) -> float:
+    trained = record.trace.steps if record.trace else 0
+    factor = steps / trained if trained else 1.0
+    return record.cost.train_seconds * factor + record.cost.score_seconds
+
+
+def longest_first(jobs: Sequence[Job], seconds: Mapping[str, float | None], at_once: int) -> list[Job]:
+    """Return the jobs in the order to run them: long jobs first, so that no worker idles at the end.
+
+    Seeds stay in order, so that an interrupted grid is a complete grid of fewer seeds. Where `at_once` jobs are half a
+    seed or more, this would waste up to half of the time, and seeds are mixed. Jobs of unknown length come first,
+    ordered by their number of training examples.
+    """
+    rounds = len(jobs) / max(1, len({job.seed for job in jobs})) / max(1, at_once)
+
+    def place(job: Job) -> tuple[int, float, int]:
+        expected, recipe = seconds.get(job.key), job.recipe
+        length = math.inf if expected is None else expected
+        return job.seed if rounds > 2 else 0, -length, -recipe.steps * recipe.batch_size
+
+    return sorted(jobs, key=place)
+
+
+def makespan(seconds: Iterable[float], workers: int) -> float:
+    """Return when the last job ends if each job goes to the next free worker, in this order."""
+    free = [0.0] * max(1, workers)
+    for duration in seconds:
+        heapq.heapreplace(free, free[0] + duration)
+    return max(free)
+
+
+LONGEST_PLAN = 2**28  # bytes
+FIELDS = ("key", "method", "fraction", "seed")
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A job as a plan, a record or a claim names it."""
+
+    label: str
+    fraction: float
+    seed: int
+
+
+def plan_text(jobs: Iterable[Job], earlier: Mapping[str, Planned] | None = None) -> str:
+    """Return the jobs of a grid as a table, one in a line, after those planned earlier."""
+    out = io.StringIO()
+    writer = csv.writer(out, dialect="excel-tab", lineterminator="\n")
+    writer.writerow(FIELDS)
+    rows = dict(earlier or {})
+    rows |= {job.key: Planned(job.label, job.fraction, job.seed) for job in jobs}
+    writer.writerows((key, job.label, job.fraction, job.seed) for key, job in rows.items())
+    return out.getvalue()
+
+
+def read_plan(path: Path) -> dict[str, Planned]:
+    """Return the jobs in such a table by key, as far as it can be read."""
+    jobs: dict[str, Planned] = {}
+    with contextlib.suppress(BadData, OSError, ValueError, KeyError, TypeError, csv.Error):
+        if path.is_file():
+            text = read_text(path, LONGEST_PLAN)
+            for row in csv.DictReader(io.StringIO(text, newline=""), dialect="excel-tab"):
+                job = Planned(row["method"], float(row["fraction"]), int(row["seed"]))
+                if 0 <= job.fraction <= 1:
+                    jobs[row["key"]] = job
+    return jobs
 
 
 @dataclass(frozen=True)  # no slots: how long jobs are likely to take is worked out once

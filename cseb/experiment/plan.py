@@ -9,8 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from cseb.data.corpus import Corpus
-from cseb.data.read_corpus import read_corpus
+from cseb.data.corpus import Corpus, read_corpus
 from cseb.data.subset import size_of
 from cseb.data.weights import find_encoder
 from cseb.errors import BadBenchmark

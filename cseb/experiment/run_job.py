@@ -6,8 +6,12 @@ import functools
 import os
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
+from functools import lru_cache
+from hashlib import blake2b
 from pathlib import Path
+from typing import NamedTuple
 
 # These two take seconds to load: before the clock of a job starts.
 import scipy.stats  # noqa: F401
@@ -15,35 +19,114 @@ import torch
 import transformers.modeling_utils  # noqa: F401
 
 from cseb.analysis.item_scores import ItemScores
-from cseb.data.corpus import Corpus
+from cseb.data.corpus import Corpus, read_corpus
 from cseb.data.provenance import seen_in
-from cseb.data.read_corpus import read_corpus
-from cseb.data.remarks import repeats
 from cseb.data.subset import subset_sha256
 from cseb.data.weights import encoder_sha256
-from cseb.encoder import linear, linear_choice
+from cseb.encoder import linear
 from cseb.encoder.distributed import SINGLE_PROCESS, distributed_context
 from cseb.encoder.encoder import Encoder
 from cseb.errors import OUT_OF_MEMORY, BadData, memory_ran_out
 from cseb.experiment.card import licence_of, model_card
+from cseb.experiment.corpus_checks import repeats
 from cseb.experiment.export import export, loads
 from cseb.experiment.job import Job, external_inputs, foreign
 from cseb.experiment.origin import origin, peak_gpu_mb, peak_rss_mb, reset_peak_gpu_memory
-from cseb.experiment.score_job import scored_checkpoints
+from cseb.experiment.plan import versioned
 from cseb.experiment.train_job import JobTraining, dev_name, loaded_tasks, overlap_of, task_names
 from cseb.processor import processor
 from cseb.records.items import Items
 from cseb.records.method_text import stated
 from cseb.records.progress import Progress
-from cseb.records.record import SCHEMA, Cost, Failure, Record, Score, Subset, Trace
+from cseb.records.record import SCHEMA, Cost, Failure, Record, Score, Select, Source, Subset, Trace
 from cseb.records.store import Store
-from cseb.tasks.evaluate import data_sha256
+from cseb.tasks.evaluate import data_sha256, score_all
 from cseb.tasks.names import parse_tasks
+from cseb.tasks.task import Loaded, Outcome, Task
 from cseb.text import plain, quantity
+from cseb.training.build import Built
 from cseb.training.checkpoints import Trained, restore
 from cseb.training.devices import set_deterministic
 from cseb.training.loop import Diverged
+from cseb.training.pair_tuning import tuner_of
 from cseb.version import ENCODER_VERSION, TRAINER_VERSION
+
+Scored = tuple[list[Score], dict[str, Items]]
+
+
+class _Untrained(NamedTuple):
+    """All that the scores of an untrained encoder depend on. weights: a digest; a head's are drawn from the seed."""
+
+    encoder: Source
+    weights: str
+    method: str
+    protocol: object
+    tasks: str
+    data_dir: str
+    linear: str
+
+
+@lru_cache(maxsize=4)
+def _scored_before(encoder: _Untrained) -> list[Scored]:
+    """Return the list for the scores of this encoder in this process: empty at first."""
+    return []
+
+
+def scored_checkpoints(job: Job, built: Built, trained: Trained, tasks: list[tuple[Task, Loaded]]) -> Scored:
+    """Return scores, and scores per example, of the best and the last checkpoint; one is scored if they are equal.
+
+    Untrained methods have the same weights with every seed and subset: the first job of a process scores them.
+    Post-processing is fitted to the subset, so that these are always scored.
+    """
+    encoder = built.encoder
+    if built.recipe.steps or encoder.post is not None:
+        return _both(encoder, trained, tasks)
+    digest = blake2b()
+    for name, weights in sorted(trained.last.items()):
+        digest.update(name.encode())
+        digest.update(weights.reshape(-1).view(torch.uint8).numpy(force=True).tobytes())
+    names = ",".join(versioned(task) for task, _ in tasks)
+    method, weights_digest = job.method.resolved(), digest.hexdigest()
+    untrained = _Untrained(job.encoder, weights_digest, method, job.protocol, names, job.data_dir, linear.taken())
+    cache = _scored_before(untrained)
+    scored = cache[0] if cache else _both(encoder, trained, tasks)
+    if encoder.reduction == 1:  # otherwise the record says that batches were smaller, and those of other jobs would not
+        cache[:] = [scored]
+    return scored
+
+
+def _both(encoder: Encoder, trained: Trained, tasks: list[tuple[Task, Loaded]]) -> Scored:
+    restore(encoder, trained.last)
+    scores, items = _scores(encoder, tasks, "last")
+    if trained.best is trained.last:
+        best = [replace(score, select="best") for score in scores]
+        best_items = {name.replace("/last", "/best"): values for name, values in items.items()}
+    else:
+        restore(encoder, trained.best)
+        best, best_items = _scores(encoder, tasks, "best")
+    return best + scores, best_items | items
+
+
+def _scores(encoder: Encoder, tasks: list[tuple[Task, Loaded]], select: Select) -> Scored:
+    outcomes = score_all(tasks, encoder.embed, tuner_of(encoder.embed))
+    scores: list[Score] = []
+    items: dict[str, Items] = {}
+    for (task, _), (outcome, each) in zip(tasks, outcomes, strict=True):
+        scores.append(score_of(task, outcome, each, select))
+        items[f"{versioned(task)}/{select}"] = each
+    return scores, items
+
+
+def score_of(task: Task, outcome: Outcome, items: Items, select: Select) -> Score:
+    """Return the outcome of a task as records have it."""
+    return Score(
+        task=versioned(task),
+        protocol=task.protocol,
+        select=select,
+        value=outcome.value,
+        detail=outcome.detail,
+        items=len(items),
+    )
 
 
 def run_job(job: Job, store: Store, watch: Callable[[Progress], None], models: Path | None = None) -> Record:
@@ -54,7 +137,7 @@ def run_job(job: Job, store: Store, watch: Callable[[Progress], None], models: P
     """
     set_deterministic(job.deterministic, job.protocol.device)
     torch.set_num_threads(job.protocol.threads)
-    linear.take(linear_choice.resolved(job.linear, job.protocol.threads, job.protocol.device))
+    linear.take(linear.resolved(job.linear, job.protocol.threads, job.protocol.device))
     # several processes would get as many threads as there are cores, whatever was set, if Accelerate did not find this
     os.environ.setdefault("OMP_NUM_THREADS", str(job.protocol.threads))
     started = datetime.now(UTC)

@@ -13,7 +13,7 @@ from types import FrameType
 from typing import Protocol
 
 from cseb.experiment.job import Job
-from cseb.launchers.error_files import note
+from cseb.launchers.claims import note
 from cseb.launchers.events import Event, Summary, Watch
 from cseb.launchers.job_runner import RUN_JOB, JobRunner
 from cseb.launchers.signals import Stop, handled_signals, stop

@@ -1,8 +1,8 @@
-"""Claims: a small file for each running job, so that no two launchers on one folder train the same job at once.
+"""Claims and error files: what a folder of results says of running jobs, and of those that ended without a record.
 
-A launcher claims a job before it hands it to a worker and removes the claim when the job ends. The claim names host and
-process, so that a launcher on the same host knows whether the process has ended. On other hosts a claim expires if it
-is not renewed. `cseb status` reads the claims too.
+A launcher claims a job before it hands it to a worker and removes the claim when the job ends, so that no two
+launchers train the same job at once. The claim names host and process, so that a launcher on the same host knows
+whether the process has ended. On other hosts a claim expires if it is not renewed. `cseb status` reads both.
 """
 
 from __future__ import annotations
@@ -23,11 +23,13 @@ from pydantic import ConfigDict, Field, FiniteFloat, TypeAdapter, ValidationErro
 from pydantic.dataclasses import dataclass
 
 from cseb.data.bounded import open_regular
+from cseb.data.files import write_whole
 from cseb.errors import BadData
 from cseb.experiment.job import Job
 from cseb.launchers.events import Broken, Event, Finished, Started
 from cseb.records.progress import Progress
 from cseb.records.store import Store
+from cseb.text import plain
 
 RENEWAL = 60.0  # seconds between two renewals of a claim
 EXPIRY = 300.0  # seconds without renewal after which a claim of another host has expired
@@ -217,3 +219,23 @@ def process_start(process: int) -> int:
 
 def _finite(value: float | None) -> float | None:
     return value if value is not None and abs(value) < float("inf") else None
+
+
+SUFFIX = ".broken"
+
+
+def note(results: Path, event: Event) -> None:
+    """Write why a job failed; kept until it is started again or has a record. A full disk costs only the note."""
+    path = folder_of(results) / f"{event.key}{SUFFIX}"
+    with contextlib.suppress(OSError):
+        match event:
+            case Broken(reason=reason):
+                write_whole(path, [plain(reason).encode()])
+            case Started() | Finished():
+                path.unlink(missing_ok=True)
+
+
+def reasons(results: Path) -> dict[str, str]:
+    """Return the reasons why jobs failed, by key."""
+    notes = {path.stem: read_small(path) for path in listed(folder_of(results)) if path.suffix == SUFFIX}
+    return {key: plain(text.decode(errors="replace")) for key, text in notes.items() if text is not None}

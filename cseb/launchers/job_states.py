@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from cseb.experiment.planned_jobs import Planned, read_plan
-from cseb.launchers.error_files import reasons
+from cseb.experiment.grid import Planned, read_plan
+from cseb.launchers.claims import reasons
 from cseb.records.record import Record
 from cseb.records.store import Store
 from cseb.text import plain, quantity

@@ -12,7 +12,7 @@ import signal
 import threading
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
@@ -21,11 +21,28 @@ from multiprocessing.process import BaseProcess
 from cseb.errors import OUT_OF_MEMORY
 from cseb.experiment.job import Job
 from cseb.launchers.claims import Claims
-from cseb.launchers.devices import VISIBLE, gpus, least_used
 from cseb.launchers.events import Broken, Event, Finished, Started, Watch
 from cseb.launchers.job_runner import JobRunner, first
 from cseb.launchers.signals import Stop, deferred_signals, signal_name
 from cseb.records.progress import Progress
+
+VISIBLE = "CUDA_VISIBLE_DEVICES"  # read by CUDA, and by ROCm's PyTorch, when they are first used
+
+
+def gpus() -> tuple[str, ...]:
+    """Return the GPUs this process may use, as CUDA_VISIBLE_DEVICES names them: numbers, or GPU-... and MIG-..."""
+    if VISIBLE in os.environ:
+        return tuple(name.strip() for name in os.environ[VISIBLE].split(",") if name.strip())
+    import torch  # loaded already where jobs compute on a GPU
+
+    return tuple(map(str, range(torch.cuda.device_count())))
+
+
+def least_used(names: Sequence[str], used: Iterable[str]) -> str:
+    """Return the GPU for one more worker; "" if there are no GPUs."""
+    used = list(used)
+    return min(names, key=used.count, default="")
+
 
 THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS")
 JOBS_PER_WORKER = 100  # before a worker is replaced, which frees memory that libraries never release

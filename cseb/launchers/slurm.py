@@ -24,10 +24,9 @@ from typing import Any
 from cseb.errors import BadBenchmark, BadResults
 from cseb.experiment.job import Job
 from cseb.launchers.claims import claims_of
-from cseb.launchers.devices import gpus
 from cseb.launchers.events import Broken, Event, Finished, Started, Watch
 from cseb.launchers.job_runner import JobRunner
-from cseb.launchers.local import THREADS, Local
+from cseb.launchers.local import THREADS, Local, gpus
 from cseb.launchers.signals import Stop, deferred_signals, handled_signals, stop
 from cseb.records.store import Store
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from cseb.errors import BadSpec, UnknownName
-from cseb.methods.part_names import is_part, slot_of
+from cseb.methods.part_facts import is_part, slot_of
 from cseb.methods.spec import SEVERAL, Edit, Method, Option, Part, method_named, preset
 from cseb.registry import METHODS, left_out
 

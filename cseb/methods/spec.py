@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from cseb.errors import BadResults, BadSpec, UnknownName, did_you_mean, shortened
-from cseb.methods.part_facts import facts
-from cseb.methods.part_names import is_part, slot_of
+from cseb.methods.part_facts import facts, is_part, slot_of
 from cseb.registry import METHODS, PRESETS, SLOTS, left_out
 
 Option = bool | int | float | str | None | tuple[Any, ...]

@@ -13,7 +13,7 @@ from cseb.records.record import Record
 from cseb.reports.document import Line, Sheet
 from cseb.reports.documents import number
 from cseb.reports.tables import Heading, Table
-from cseb.statistics.intervals import around
+from cseb.statistics.items import around
 
 NOTES = (
     "difference: ours minus published. in their ±: whether our mean is within one published standard deviation. "

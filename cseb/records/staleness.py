@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from cseb.errors import CsebError
-from cseb.methods.part_facts import facts
-from cseb.methods.part_names import is_part
+from cseb.methods.part_facts import facts, is_part
 from cseb.records.method_text import Stated
 from cseb.records.record import Record
 from cseb.registry import TASKS

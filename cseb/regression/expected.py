@@ -16,8 +16,7 @@ from cseb.processor import processor
 from cseb.records.items import Items
 from cseb.records.record import Record
 from cseb.records.store import Store
-from cseb.regression.check_results import CheckResult
-from cseb.regression.comparison import by_cell, cell_of, compare, unchanged
+from cseb.regression.comparison import CheckResult, by_cell, cell_of, compare, unchanged
 from cseb.text import plain
 
 FILE = "reference.json"

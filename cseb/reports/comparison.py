@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from cseb.analysis.paired import Family, Pair
 from cseb.reports.captions import bare
 from cseb.reports.document import Line, Sheet, Value
-from cseb.statistics.intervals import LEVEL, Interval
-from cseb.statistics.items import Clusters
+from cseb.statistics.items import LEVEL, Clusters, Interval
 from cseb.statistics.paired import FEWEST_JUDGED, MOST, POWER, Comparison, Scope, exact_floor
 from cseb.text import percent, plain, quantity
 

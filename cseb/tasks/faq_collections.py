@@ -18,8 +18,7 @@ from cseb.data.manifest import data_sets
 from cseb.data.places import locate
 from cseb.data.tables import read_table
 from cseb.errors import BadData
-from cseb.tasks.judged import faq, judged
-from cseb.tasks.retrieval import Ranked
+from cseb.tasks.retrieval import Ranked, faq, judged
 
 
 class Bank(NamedTuple):

@@ -1,14 +1,17 @@
-"""Parse tasks as users name them: `sts`, `stsb,sickr` or `my.tsv`. Only the named tasks are imported."""
+"""Parse tasks as users name them: `sts`, `first64:stsb` or `my.tsv`. Only the named tasks are imported."""
 
 from __future__ import annotations
 
+import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cseb.errors import BadBenchmark, UnknownName
+from cseb.errors import BadBenchmark, CsebError, UnknownName
 from cseb.registry import MTEB_PREFIX, TASK_GROUPS, TASKS
+from cseb.tasks.task import Embed, Items, Loaded, Task, Vectors, calls_encoder
 
 if TYPE_CHECKING:
     from cseb.tasks.task import Task
@@ -71,9 +74,7 @@ def _parse(text: str) -> dict[str, str]:
 
 def _task(word: str) -> Task:
     if match := VARIANT.fullmatch(word):
-        from cseb.tasks.first_numbers import FirstNumbers
-        from cseb.tasks.transfer.few_labels import Shots
-        from cseb.tasks.transfer.setfit import SetFit
+        from cseb.tasks.transfer.few_labels import SetFit, Shots
 
         if match[2] == "setfit":
             return SetFit.of(int(match[3]), match[4] or "", _task(match[5]))
@@ -90,3 +91,50 @@ def _task(word: str) -> Task:
     from cseb.tasks import own
 
     return own.task_file(word)
+
+
+class Narrow:
+    """The data of a task, scored on the first `width` numbers of each vector; vectors are not normalised again."""
+
+    def __init__(self, inner: Loaded, width: int) -> None:
+        self.inner, self.width, self.calls_encoder = inner, width, calls_encoder(inner)
+        self.sentences, self.outcome = inner.sentences, inner.outcome
+        self.influence, self.clusters = inner.influence, inner.clusters
+
+    def sha256(self) -> str:
+        return hashlib.sha256(f"{self.width}\0{self.inner.sha256()}".encode()).hexdigest()
+
+    def items(self, embed: Embed) -> Items:
+        def truncated(sentences: Sequence[str]) -> Vectors:
+            vectors = embed(sentences)
+            if len(vectors) and vectors.shape[1] < self.width:
+                raise CsebError(
+                    f"vectors have {vectors.shape[1]} numbers, fewer than {self.width}; use a smaller number"
+                )
+            return vectors[:, : self.width]
+
+        return self.inner.items(truncated)
+
+
+@dataclass(frozen=True, slots=True)
+class FirstNumbers:
+    """Another task on the first `width` numbers of every vector."""
+
+    width: int
+    task: Task
+
+    @property
+    def name(self) -> str:
+        return f"first{self.width}:{self.task.name}"
+
+    @property
+    def version(self) -> int:
+        return self.task.version
+
+    @property
+    def protocol(self) -> str:
+        kind, _, version = self.task.protocol.rpartition("@")
+        return f"{kind}(first {self.width} numbers)@{version}"
+
+    def load(self, data_dir: Path | None) -> Loaded:
+        return Narrow(self.task.load(data_dir), self.width)

@@ -13,8 +13,7 @@ import numpy as np
 from cseb import open_data
 from cseb.tasks.pairs import Pairs, RatedPairs
 from cseb.tasks.retrieval import Pool, Ranked
-from cseb.tasks.transfer.files import Examples
-from cseb.tasks.transfer.labelled import LabelledTexts
+from cseb.tasks.transfer.labelled import Examples, LabelledTexts
 from cseb.tasks.transfer.schemes import LOGREG_RECIPE
 
 

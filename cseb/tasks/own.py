@@ -17,11 +17,9 @@ from cseb.data.tables import ENDINGS, HINT, read_table
 from cseb.errors import BadData, BadSpec, did_you_mean, number, whole
 from cseb.tasks.column_roles import FORMS, Sheet, sheet
 from cseb.tasks.geometry import ABOVE, MEASURES, Name, shape
-from cseb.tasks.judged import faq, judged, reranking
 from cseb.tasks.labelled import Labelled, classification, clustering, labelled
-from cseb.tasks.pair_classification import pair_classification
-from cseb.tasks.pairs import Pairs, RatedPairs, Triplets
-from cseb.tasks.retrieval import Ranked
+from cseb.tasks.pairs import Pairs, RatedPairs, Triplets, pair_classification
+from cseb.tasks.retrieval import Ranked, faq, judged, reranking
 from cseb.tasks.task import Loaded
 from cseb.text import quantity
 

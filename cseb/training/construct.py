@@ -14,8 +14,7 @@ from cseb.encoder.interface import Post, Shape
 from cseb.encoder.loading import shape_of
 from cseb.encoder.random_streams import new_weights
 from cseb.errors import BadSpec, first_line, memory_ran_out, number
-from cseb.methods.part_facts import facts
-from cseb.methods.part_names import slot_of
+from cseb.methods.part_facts import facts, slot_of
 from cseb.methods.recipe import Recipe
 from cseb.methods.spec import Method, Part
 from cseb.parts import Composer, Memory, Mixer, Network, Outside, Regulariser, Stages, Term, Tuning, View, Wrapper

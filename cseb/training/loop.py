@@ -21,9 +21,8 @@ from cseb.records.progress import Progress
 from cseb.seeds import Seed
 from cseb.training.batches import Feed, texts_of
 from cseb.training.build import Built
-from cseb.training.checkpoints import State, Trained, finished, restore, snapshot
+from cseb.training.checkpoints import EarlyStopper, State, Trained, finished, held_out, restore, snapshot
 from cseb.training.devices import accelerator_of, check_memory, check_precision
-from cseb.training.early_stopping import EarlyStopper, held_out
 from cseb.training.objective import Objective
 from cseb.training.optimisers import optimizer_of, rate
 

@@ -15,7 +15,7 @@ from cseb.encoder.device_batches import tensors
 from cseb.encoder.encoder import Encoder
 from cseb.encoder.random_streams import RandomStreams
 from cseb.tasks.task import Embed, Tune
-from cseb.tasks.transfer.setfit import BATCH
+from cseb.tasks.transfer.few_labels import BATCH
 
 WARMUP, CLIP = 0.1, 1.0  # as setfit's and transformers' training arguments
 

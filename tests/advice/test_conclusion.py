@@ -6,7 +6,7 @@ import pytest
 from cseb.advice.conclusion import AS_IT_IS, TF_IDF, Difference, Recommendation, best_base, conclude, detectable, row
 from cseb.advice.examples import repeated
 from cseb.analysis.paired import Sample
-from cseb.statistics.intervals import Interval
+from cseb.statistics.items import Interval
 
 SEEDS = range(3, 8)
 EXAMPLES = 400

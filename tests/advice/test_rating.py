@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cseb.advice.rating import pairs_to_rate, write_pairs
+from cseb.advice.examples import pairs_to_rate, write_pairs
 from cseb.data.tables import read_table
 from cseb.errors import BadData, BadResults
 from cseb.tasks.task import Vectors

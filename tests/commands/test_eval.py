@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from typer.testing import Result
 
-from cseb.data.read_corpus import read_corpus
+from cseb.data.corpus import read_corpus
 from cseb.embedders import find
 from cseb.embedders.interface import EncoderOptions
 from cseb.embedders.word_vectors import WordVectors

@@ -13,7 +13,7 @@ import cseb
 from cseb.embedders import onnx_graph
 from cseb.embedders.folders import saved_encoder
 from cseb.errors import BadData, BadSpec
-from cseb.experiment.onnx_export import Drift, export_onnx, section
+from cseb.experiment.export import Drift, export_onnx, section
 from cseb.records.record import Record
 from cseb.records.store import Store
 from cseb.tasks.evaluate import score_all

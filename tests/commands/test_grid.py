@@ -10,7 +10,7 @@ import pytest
 import cseb
 from cseb.commands.provenance import story
 from cseb.commands.results import COLUMNS
-from cseb.encoder import linear_choice
+from cseb.encoder import linear
 from cseb.encoder.linear import available, take, taken
 from cseb.errors import BadBenchmark, BadResults
 from cseb.records.store import Store
@@ -54,7 +54,7 @@ def test_the_library_of_linear_layers_is_settled_once_and_recorded(
         asked.append(name)
         return "onednn" if name == "auto" else name
 
-    monkeypatch.setattr(linear_choice, "resolved", resolved)
+    monkeypatch.setattr(linear, "resolved", resolved)
     before = taken()
     try:
         result = cseb.run(**SMALL, results=tmp_path / "auto")

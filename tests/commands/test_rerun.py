@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from cseb.commands.rerun import _job, compared, condition_differences, job_of, method_of, rerun
-from cseb.data.read_corpus import read_corpus
+from cseb.data.corpus import read_corpus
 from cseb.errors import BadResults
 from cseb.experiment import benchmark as benchmarks
 from cseb.experiment.job import Job

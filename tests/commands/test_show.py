@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from cseb.commands.differences import field_differences, score_differences
+from cseb.commands.provenance import field_differences, score_differences
 from cseb.records.store import Store
 from cseb.registry import TASK_GROUPS
 from tests.command_line import call, printed

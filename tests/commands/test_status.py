@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from cseb.experiment.grid import plan_text, read_plan
 from cseb.experiment.job import Job
-from cseb.experiment.planned_jobs import plan_text, read_plan
 from cseb.launchers import launch
 from cseb.launchers.claims import folder_of
 from cseb.launchers.job_states import JobStates

@@ -101,7 +101,7 @@ def test_blank_and_repeated_lines_are_noted(tmp_path: Path) -> None:
 
 
 def test_progress_is_shown_on_request(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cseb.commands.waiting.BETWEEN", 0.001)
+    monkeypatch.setattr("cseb.commands.screen.BETWEEN", 0.001)
     cseb.train(METHOD, SENTENCES, encoder="cseb-tiny", steps=2, progress=True)
     said = capsys.readouterr()
     assert said.err.startswith("cseb: ")

@@ -13,9 +13,9 @@ from types import SimpleNamespace
 import pytest
 
 import cseb
-from cseb.commands import waiting
+from cseb.commands import screen
 from cseb.commands.progress import Board
-from cseb.commands.waiting import Work, telling
+from cseb.commands.screen import Work, telling
 from cseb.progress import counted, heard, tell, unheard
 from tests.command_line import call
 from tests.stderr_lines import without_progress
@@ -93,7 +93,7 @@ def test_work_that_was_interrupted_goes_on_with_its_own_clock() -> None:
 
 
 def test_without_a_terminal_a_line_is_written_from_time_to_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(waiting, "BETWEEN", 0.01)
+    monkeypatch.setattr(screen, "BETWEEN", 0.01)
     out = io.StringIO()
     with telling(stream=out):
         for _ in counted(range(1), "reading\x1b[2J records", 5):
@@ -109,7 +109,7 @@ def test_a_command_that_is_soon_over_shows_nothing(monkeypatch: pytest.MonkeyPat
 
 
 def test_on_a_terminal_a_line_is_drawn_and_taken_away_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(waiting, "FIRST", 0.0)
+    monkeypatch.setattr(screen, "FIRST", 0.0)
     monkeypatch.setenv("COLUMNS", "120")
     out = Terminal()
     with telling(stream=out):
@@ -119,7 +119,7 @@ def test_on_a_terminal_a_line_is_drawn_and_taken_away_again(monkeypatch: pytest.
 
 
 def test_while_others_show_what_is_done_nothing_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(waiting, "FIRST", 0.0)
+    monkeypatch.setattr(screen, "FIRST", 0.0)
     out = Terminal()
     with telling(stream=out):
         tell("planning")
@@ -146,7 +146,7 @@ def test_a_stream_that_takes_nothing_stops_no_work(monkeypatch: pytest.MonkeyPat
             self.tried += 1
             raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(waiting, "BETWEEN", 0.001)
+    monkeypatch.setattr(screen, "BETWEEN", 0.001)
     out = Full()
     with telling(stream=out):
         until(lambda: out.tried > 0)
@@ -158,7 +158,7 @@ def test_the_commands_tell_on_standard_error_what_they_do_and_print_the_same(
     """What is drawn of them is the same, however it is waited for."""
     corpus = tmp_path / "corpus.txt"
     corpus.write_text("".join(f"sentence number {number}\n" for number in range(200_000)))
-    monkeypatch.setattr(waiting, "BETWEEN", 0.005)
+    monkeypatch.setattr(screen, "BETWEEN", 0.005)
     told = call("data", "sample", str(corpus), "--size", "3")
     assert told.stdout.splitlines() == cseb.sample(str(corpus), size=3)
     assert f"cseb: reading {corpus}"[:30] in told.stderr
@@ -166,5 +166,5 @@ def test_the_commands_tell_on_standard_error_what_they_do_and_print_the_same(
 
 def test_a_program_that_is_interrupted_ends_at_once() -> None:
     """The thread that shows must not keep a process alive."""
-    script = "from cseb.commands.waiting import telling\nwith telling():\n    raise SystemExit(3)\n"
+    script = "from cseb.commands.screen import telling\nwith telling():\n    raise SystemExit(3)\n"
     assert subprocess.run([sys.executable, "-c", script], timeout=60, check=False).returncode == 3

@@ -8,9 +8,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from cseb.data.columns import FORMS, Columns
-from cseb.data.corpus import Corpus
-from cseb.data.read_corpus import read_corpus
+from cseb.data.corpus import FORMS, Columns, Corpus, read_corpus
 from cseb.errors import BadData
 
 ROWS = [

@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cseb.data.corpus import pack
-from cseb.data.read_corpus import read_corpus
-from cseb.data.remarks import remarks
+from cseb.data.corpus import pack, read_corpus
 from cseb.errors import BadData, UnknownName
+from cseb.experiment.corpus_checks import remarks
 
 WIKI = Path(__file__).parents[2].parent / "shared" / "data" / "wiki" / "wiki1m_head.txt"
 

@@ -14,7 +14,7 @@ import pytest
 
 from cseb.data import bounded, readers
 from cseb.data.bounded import LONGEST, read_yaml
-from cseb.data.read_corpus import read_corpus
+from cseb.data.corpus import read_corpus
 from cseb.data.tables import read_table
 from cseb.errors import BadBenchmark, BadData, BadResults
 from cseb.experiment import benchmark as benchmarks

@@ -8,9 +8,9 @@ import pytest
 from datasets import Dataset, DatasetDict
 from pyarrow import parquet
 
+from cseb.data import corpus as corpora
 from cseb.data import hub, readers
-from cseb.data import read_corpus as corpora
-from cseb.data.read_corpus import read_corpus
+from cseb.data.corpus import read_corpus
 from cseb.errors import BadData
 
 WRITERS = {

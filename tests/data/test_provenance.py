@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cseb.data.corpus import read_corpus
 from cseb.data.provenance import Provenance, read_provenance, seen_in, sidecar
-from cseb.data.read_corpus import read_corpus
 from cseb.errors import BadData
 
 GIVEN = {"generator": "gpt-3.5-turbo", "date": "2023-05", "prompt_sha256": "a" * 64, "licence": "MIT"}

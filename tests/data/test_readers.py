@@ -15,7 +15,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from pyarrow import feather, parquet
 
-from cseb.data.read_corpus import read_corpus
+from cseb.data.corpus import read_corpus
 from cseb.data.readers import LONGEST_FIELD, READERS
 from cseb.data.tables import ENDINGS, read_table
 from cseb.errors import BadData, CsebError

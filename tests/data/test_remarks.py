@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 import cseb
-from cseb.data.remarks import vocabulary_remark
 from cseb.data.shipped import ENCODERS
+from cseb.experiment.corpus_checks import vocabulary_remark
 from tests.command_line import call
 
 GERMAN = [

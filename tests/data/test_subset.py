@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cseb.data.corpus import pack
-from cseb.data.read_corpus import read_corpus
+from cseb.data.corpus import pack, read_corpus
 from cseb.data.subset import draw, order, size_of, subset_sha256, write_subset
 from cseb.errors import BadBenchmark, BadResults
 

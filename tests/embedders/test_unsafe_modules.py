@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from cseb.embedders import find, module_checks
+from cseb.embedders import find, modules
 from cseb.embedders.interface import EncoderOptions
 from cseb.errors import BadData
 from tests.conftest import SENTENCES
@@ -29,7 +29,7 @@ def test_what_is_right_is_loaded(tiny: Tiny) -> None:
         listed = json.loads((folder / "modules.json").read_text())
         listed[2]["type"] = kind
         write(folder / "modules.json", listed)
-        assert [module.kind for module in module_checks.check(folder)] == ["Transformer", "Pooling", "Dense"]
+        assert [module.kind for module in modules.check(folder)] == ["Transformer", "Pooling", "Dense"]
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_no_activation_is_imported(tiny: Tiny, canary: Path, named: object) -> N
 )
 def test_settings_that_lead_elsewhere_are_refused(tiny: Tiny, setting: dict[str, object], message: str) -> None:
     folder = st_folder(tiny("bert"), Path("st"))
-    for name in module_checks.SETTINGS[:2]:
+    for name in modules.SETTINGS[:2]:
         write(folder / name, setting)
         refused(folder, message)
         (folder / name).unlink()

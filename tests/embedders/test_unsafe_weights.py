@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 
 from cseb.data import checkpoint
-from cseb.embedders import find, module_checks
+from cseb.embedders import find, modules
 from cseb.embedders.interface import EncoderOptions
 from cseb.errors import BadData
 from tests.embedders.folders import OLD, Payload, Tiny, not_planned, refused, st_folder, with_dense, write
 
 
-@pytest.mark.parametrize("kind", module_checks.WITH_WEIGHTS)
+@pytest.mark.parametrize("kind", modules.WITH_WEIGHTS)
 def test_a_decoy_beside_a_pickle_does_not_get_it_opened(tiny: Tiny, canary: Path, kind: str) -> None:
     pytest.importorskip("sentence_transformers")
     folder = with_dense(tiny("bert"), Path("st"))

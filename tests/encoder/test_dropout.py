@@ -7,7 +7,7 @@ import math
 import pytest
 import torch
 
-from cseb.encoder.dropout import STEPS, dropped
+from cseb.encoder.packed import STEPS, dropped
 
 
 @pytest.mark.parametrize("rate", [0.1, 0.5, 0.9, 1 / STEPS])

@@ -10,16 +10,15 @@ from typing import Any
 import pytest
 import torch
 
-from cseb.encoder import linear_choice
-from cseb.encoder.linear import available, taken
-from cseb.encoder.linear_choice import resolved
+from cseb.encoder import linear
+from cseb.encoder.linear import available, resolved, taken
 from cseb.errors import BadSpec
 
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The file of answers, in a cache folder of its own."""
-    monkeypatch.setattr(linear_choice, "user_cache_path", lambda name: tmp_path / name)
+    monkeypatch.setattr(linear, "user_cache_path", lambda name: tmp_path / name)
     return tmp_path / "cseb" / "linear.json"
 
 
@@ -32,7 +31,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
         told["asked"] += 1
         return {"blas": told["blas"], "onednn": told["onednn"]}
 
-    monkeypatch.setattr(linear_choice, "timed", timed)
+    monkeypatch.setattr(linear, "timed", timed)
     return told
 
 
@@ -67,7 +66,7 @@ def test_a_damaged_file_is_measured_again(place: Path, clock: dict[str, Any], co
 
 def test_a_cache_that_cannot_be_written_costs_time_alone(place: Path, clock: dict[str, Any]) -> None:
     place.parent.parent.joinpath("cseb").write_text("a file where a folder should be")
-    assert resolved("auto", 1) in linear_choice.LIBRARIES
+    assert resolved("auto", 1) in linear.LIBRARIES
 
 
 def test_without_the_operator_everything_runs(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -88,7 +87,7 @@ def test_what_is_asked_for_is_not_timed(place: Path, clock: dict[str, Any]) -> N
 @needs
 def test_both_libraries_are_timed_and_nothing_stays_changed() -> None:
     before, state, threads = taken(), torch.get_rng_state(), torch.get_num_threads()
-    seconds = linear_choice.timed()
+    seconds = linear.timed()
     assert set(seconds) == {"blas", "onednn"}
     assert all(0 < time < 60 for time in seconds.values())
     assert taken() == before

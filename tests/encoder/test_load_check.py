@@ -18,7 +18,7 @@ import cseb
 from cseb.embedders import find
 from cseb.embedders.interface import EncoderOptions
 from cseb.encoder import load_check, passed
-from cseb.encoder.backbone import network_class, position_limit
+from cseb.encoder.families import network_class, position_limit
 from cseb.encoder.loading import shape_of
 from cseb.errors import BadData
 from tests.command_line import call

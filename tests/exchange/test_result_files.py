@@ -11,8 +11,7 @@ from huggingface_hub import ModelCard, parse_eval_result_entries
 
 import cseb
 from cseb.errors import BadBenchmark, BadResults, BadSpec
-from cseb.exchange.hub_scores import hub_scores
-from cseb.exchange.result_files import write_eval_results, write_mteb
+from cseb.exchange.result_files import hub_scores, write_eval_results, write_mteb
 from cseb.records.record import Record, Score
 from cseb.records.store import Store
 from cseb.tasks.evaluate import load_task

@@ -10,8 +10,7 @@ import pytest
 
 import cseb
 from cseb.errors import BadResults
-from cseb.exchange.board import board, task_group
-from cseb.exchange.site import slug
+from cseb.exchange.site import board, slug, task_group
 from cseb.records.record import Record
 from cseb.records.store import Store
 from tests.command_line import call

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import cseb
-from cseb.commands import export_scores
+from cseb.commands import export
 from cseb.errors import BadBenchmark, BadResults, BadSpec
 from cseb.exchange import trackers
 from cseb.exchange.trackers import series, settings, track
@@ -117,7 +117,7 @@ def test_a_tracker_that_fails_ends_no_grid(
     monkeypatch.setattr(Fake, "start", fail)
     values: list[object] = []
     event = Finished(record().key, record())
-    export_scores.tracked(values.append, "wandb", tmp_path)(event)
+    export.tracked(values.append, "wandb", tmp_path)(event)
     assert values == [event]
     assert "wandb fails: no route; cseb export" in capsys.readouterr().err
     folder = stored(tmp_path / "results", record(), record(seed=1))

@@ -16,7 +16,7 @@ from cseb.embedders import find, onnx_graph
 from cseb.embedders.folders import saved_encoder
 from cseb.embedders.interface import EncoderOptions
 from cseb.errors import BadResults
-from cseb.experiment.check_saved import _texts, check_onnx, check_saved
+from cseb.experiment.export import _texts, check_onnx, check_saved
 from tests.conftest import SENTENCES, script_of
 
 Tiny = Callable[[str], Path]
@@ -102,9 +102,7 @@ def test_a_saved_model_is_compared_in_float32(tiny: Tiny, tmp_path: Path, monkey
     encoder.eval_precision = "bf16"
     assert not np.array_equal(encoder.embed(TEXTS), vectors)
     compared: list[np.ndarray] = []
-    monkeypatch.setattr(
-        "cseb.experiment.check_saved._compare", lambda loader, expected, encode: compared.append(expected)
-    )
+    monkeypatch.setattr("cseb.experiment.export._compare", lambda loader, expected, encode: compared.append(expected))
     check_saved(encoder, tmp_path / "saved")
     encoder.eval_precision = "fp32"
     np.testing.assert_array_equal(compared[0], encoder.embed(_texts(encoder)))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cseb.commands.provenance import story
-from cseb.data.read_corpus import read_corpus
+from cseb.data.corpus import read_corpus
 from cseb.errors import BadData
 from cseb.experiment.job import Job
 from cseb.experiment.run_job import run_job

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from cseb.experiment.expected_time import expected_seconds, longest_first, makespan
+from cseb.experiment.grid import expected_seconds, longest_first, makespan
 from cseb.experiment.plan import plan
 from cseb.records.record import Cost, Trace
 from tests import standin_jobs

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from cseb.encoder.encoder import Encoder
-from cseb.experiment import score_job
 from cseb.experiment.benchmark import load, override
 from cseb.experiment.plan import plan
-from cseb.experiment.run_job import run_job
+from cseb.experiment.run_job import _scored_before, run_job
 from tests.conftest import SENTENCES
 from tests.factory import stored
 from tests.world import WORLD
@@ -29,7 +28,7 @@ from tests.world import WORLD
 def test_an_untrained_encoder_is_scored_once(
     method: str, encoder: str, scored: int, tiny: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    score_job._scored_before.cache_clear()
+    _scored_before.cache_clear()
     corpus = tmp_path / "corpus.txt"
     corpus.write_text("\n".join(SENTENCES), encoding="utf-8")
     folder = str(tiny("bert")) if encoder == "tiny" else encoder
@@ -53,7 +52,7 @@ def test_an_untrained_encoder_is_scored_once(
     monkeypatch.setattr(Encoder, "embed", counted)
     once = [run_job(job, store, lambda look: None) for job in jobs]
     calls, times = times, 0
-    score_job._scored_before.cache_clear()
+    _scored_before.cache_clear()
     alone = run_job(jobs[0], store, lambda look: None)
     assert calls == scored * times
     assert alone.scores == once[0].scores

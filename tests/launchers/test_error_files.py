@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cseb.launchers.claims import folder_of
-from cseb.launchers.error_files import note, reasons
+from cseb.launchers.claims import folder_of, note, reasons
 from cseb.launchers.events import Broken, Started
 
 KEY = "0123456789abcdef"

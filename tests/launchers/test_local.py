@@ -17,10 +17,9 @@ from cseb.commands.hosts import workers_of as workers_of_grid
 from cseb.errors import BadBenchmark
 from cseb.experiment.job import Job
 from cseb.launchers import launch, local
-from cseb.launchers.devices import least_used
 from cseb.launchers.events import Broken, Event, Finished, Started
 from cseb.launchers.job_runner import JobRunner
-from cseb.launchers.local import Local
+from cseb.launchers.local import Local, least_used
 from cseb.records.progress import Progress
 from cseb.records.store import Store
 from tests import standin_jobs

@@ -12,8 +12,7 @@ from cseb.encoder.interface import Shape
 from cseb.errors import BadSpec, CsebError, number
 from cseb.methods import option_types
 from cseb.methods.grammar import parse_method
-from cseb.methods.part_facts import facts
-from cseb.methods.part_names import slot_of
+from cseb.methods.part_facts import facts, slot_of
 from cseb.methods.spec import Edit, Part
 from cseb.parts import online_augment, part_composition
 from cseb.parts.terms import attention_mutual_information, dimension_contrast

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from cseb.errors import BadSpec, CsebError, UnknownName
 from cseb.methods.grammar import parse_method, parse_methods, parse_scale
-from cseb.methods.part_facts import facts
-from cseb.methods.part_names import part_names
+from cseb.methods.part_facts import facts, part_names
 from cseb.methods.spec import part, preset
 from cseb.registry import METHODS
 

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 import cseb
-from cseb.data.finished_models import left_out
+from cseb.data.weights import left_out
 from cseb.embedders import find
 from cseb.embedders.interface import EncoderOptions
 from cseb.errors import BadSpec

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from cseb.analysis.options import options
 from cseb.analysis.study import gather
-from cseb.commands.differences import field_differences
-from cseb.commands.provenance import story
+from cseb.commands.provenance import field_differences, story
 from cseb.errors import BadResults
 from cseb.methods.spec import Option, Part
 from cseb.records.method_text import PartDifference, Stated, part_differences, read_method

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cseb.regression.check_results import ADVICE, CheckResult, terminal
+from cseb.regression.comparison import ADVICE, CheckResult, terminal
 
 GOOD = CheckResult(question="drift", cell="simcse 0.1 % seed 0 best", ok=True, text="equal")
 MOVED = CheckResult(question="drift", cell="simcse 0.1 % seed 1 best", ok=True, text="moved by +0.01", moved=True)

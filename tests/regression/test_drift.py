@@ -3,8 +3,7 @@ from __future__ import annotations
 import pytest
 
 from cseb.errors import BadResults
-from cseb.regression.check_results import CheckResult
-from cseb.regression.comparison import compare
+from cseb.regression.comparison import CheckResult, compare
 from tests.factory import record
 
 

@@ -8,8 +8,8 @@ from scipy.stats import t
 
 from cseb.analysis.paired import Sample
 from cseb.analysis.study import gather
+from cseb.reports.comparison_report import learning_curve_alone, learning_curve_sheet, no_learning_curve
 from cseb.reports.document import Sheet
-from cseb.reports.learning_curve import learning_curve_alone, learning_curve_sheet, no_learning_curve
 from tests.factory import record
 from tests.worlds import study
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from cseb.statistics.intervals import around, quantile, sd, sem, t_interval
+from cseb.statistics.items import around, quantile, sd, sem, t_interval
 
 VALUES = np.array([70.0, 71.0, 73.0, 74.0, 72.0])
 

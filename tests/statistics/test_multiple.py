@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from cseb.statistics.multiple import holm
+from cseb.statistics.paired import holm
 
 
 def test_holm_by_hand() -> None:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from cseb.statistics.multiple import rank_intervals
+from cseb.statistics.paired import rank_intervals
 
 
 def test_clear_differences_give_single_ranks() -> None:

@@ -12,8 +12,7 @@ import pytest
 from scipy import stats
 
 from cseb.statistics.items import average, variance
-from cseb.statistics.multiple import holm
-from cseb.statistics.paired import Comparison
+from cseb.statistics.paired import Comparison, holm
 from cseb.tasks.influence import mean_influence, spearman_influence
 
 pytestmark = pytest.mark.slow

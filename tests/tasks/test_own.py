@@ -11,15 +11,14 @@ import numpy as np
 import pytest
 from datasets import Dataset, DatasetDict
 
+from cseb.data.corpus import read_corpus
 from cseb.data.lines import rated_pairs
-from cseb.data.read_corpus import read_corpus
 from cseb.errors import BadBenchmark, BadData, BadSpec, CsebError, UnknownName
 from cseb.tasks.evaluate import load_task, score_all
 from cseb.tasks.labelled import Classification, Clustering
 from cseb.tasks.names import interpretations, parse_names, parse_tasks
 from cseb.tasks.own import MEASURES, TaskFile
-from cseb.tasks.pair_classification import PairClassification
-from cseb.tasks.pairs import RatedPairs, Triplets
+from cseb.tasks.pairs import PairClassification, RatedPairs, Triplets
 from cseb.tasks.retrieval import Ranked
 
 PAIRS = [["sentence1", "sentence2", "score"], ["a  b", "c", "5"], ["d", "e", "4.5"], ["f", "a b", "0"]]

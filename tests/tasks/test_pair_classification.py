@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from cseb.errors import BadData
-from cseb.tasks.pair_classification import PairClassification, best_threshold, pair_classification
+from cseb.tasks.pairs import PairClassification, best_threshold, pair_classification
 
 LEFT, RIGHT = [f"l{n}" for n in range(6)], [f"r{n}" for n in range(6)]
 COSINES = np.array([0.9, 0.8, 0.7, 0.6, 0.55, 0.4], dtype=np.float32)

@@ -8,8 +8,7 @@ import pytest
 
 from cseb.errors import BadData
 from cseb.tasks import retrieval
-from cseb.tasks.judged import faq, judged, reranking
-from cseb.tasks.retrieval import Pool, Ranked, ndcg, placed, ranks_of
+from cseb.tasks.retrieval import Pool, Ranked, faq, judged, ndcg, placed, ranks_of, reranking
 
 
 def embed(sentences: Sequence[str]) -> np.ndarray:

@@ -20,8 +20,7 @@ from cseb.errors import BadData, BadSpec, CsebError
 from cseb.methods.grammar import parse_method
 from cseb.tasks.evaluate import load_task, score_all
 from cseb.tasks.names import parse_tasks
-from cseb.tasks.transfer.few_labels import FewLabels
-from cseb.tasks.transfer.setfit import FineTuned
+from cseb.tasks.transfer.few_labels import FewLabels, FineTuned
 from cseb.training.build import build
 from cseb.training.pair_tuning import tuned, tuner_of
 from tests.command_line import refused

@@ -13,8 +13,7 @@ from torch import Tensor, nn
 
 from cseb.encoder.encoder import Encoder
 from cseb.encoder.interface import CONTEXT
-from cseb.encoder.loading import configuration
-from cseb.encoder.mlm_heads import LANGUAGE_HEADS, LanguageWeights
+from cseb.encoder.loading import LANGUAGE_HEADS, LanguageWeights, configuration
 from cseb.errors import BadSpec
 from cseb.methods.option_types import Count, DropoutRate, Rate
 from cseb.parts import ALL, LossInputs, Reads, reads

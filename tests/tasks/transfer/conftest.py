@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cseb.tasks.transfer.files import BINARY, MRPC, QUESTIONS, SST2, TREC
+from cseb.tasks.transfer.labelled import BINARY, MRPC_FILES, QUESTIONS, SST2_FILES, TREC_FILES
 
 SHARED = Path(__file__).parents[3].parent / "shared" / "data"
 real = pytest.mark.skipif(not (SHARED / "senteval/MR").is_dir(), reason="needs the task files beside the repository")
@@ -28,11 +28,11 @@ def labelled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for files in BINARY.values():
         for word, file in zip("pn", files, strict=True):
             write(file.file, ["" if i == 7 else sentence(i, word) for i in range(file.rows)], "latin-1")
-    for file in SST2:
+    for file in SST2_FILES:
         write(file.file, [f"{sentence(i, 's')} \t{i % 2}" for i in range(file.rows)], "utf-8")
-    for file in TREC:
+    for file in TREC_FILES:
         write(file.file, [f"{QUESTIONS[i % 6]}:fine {sentence(i, 'q')} ?" for i in range(file.rows)], "latin-1")
-    for file in MRPC:
+    for file in MRPC_FILES:
         rows = [f'{i % 2}\t1\t2\t"{sentence(i, "a")}\tb' for i in range(file.rows)]
         write(file.file, ["\ufeffQuality\t#1 ID\t#2 ID\t#1 String\t#2 String", *rows], "utf-8")
     return root

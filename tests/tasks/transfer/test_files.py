@@ -8,7 +8,7 @@ import pytest
 from cseb.errors import BadData
 from cseb.registry import TASK_GROUPS
 from cseb.tasks.names import parse_tasks
-from cseb.tasks.transfer.files import NAMES, read
+from cseb.tasks.transfer.labelled import NAMES, read
 
 from .conftest import SHARED, real
 

@@ -8,9 +8,8 @@ import pytest
 
 from cseb.tasks.names import parse_tasks
 from cseb.tasks.task import Items
-from cseb.tasks.transfer.files import Examples
-from cseb.tasks.transfer.labelled import LabelledTexts, features_of
-from cseb.tasks.transfer.learner import Recipe
+from cseb.tasks.transfer.labelled import Examples, LabelledTexts, features_of
+from cseb.tasks.transfer.linear import Recipe
 from cseb.tasks.transfer.schemes import FAST_RECIPE, TEST_RECIPE, folds
 
 from .conftest import SHARED, hashed_words, noisy, real

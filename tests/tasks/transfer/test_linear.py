@@ -6,8 +6,7 @@ import torch
 from torch import nn
 
 from cseb.tasks.transfer import linear
-from cseb.tasks.transfer.learner import Problem
-from cseb.tasks.transfer.linear import FAST, TEST, Batched, Settings, initial
+from cseb.tasks.transfer.linear import FAST, TEST, Batched, Problem, Settings, initial
 from cseb.tasks.transfer.schemes import L2
 
 from .conftest import noisy

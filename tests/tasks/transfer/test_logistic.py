@@ -6,8 +6,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 
 from cseb.tasks.names import parse_tasks
-from cseb.tasks.transfer.learner import Problem
-from cseb.tasks.transfer.logistic import Converged
+from cseb.tasks.transfer.linear import Problem
+from cseb.tasks.transfer.schemes import Converged
 from cseb.tasks.words import random_words
 
 from .conftest import noisy

@@ -8,7 +8,7 @@ import pytest
 from sklearn.model_selection import StratifiedKFold
 
 from cseb.tasks.influence import Labels
-from cseb.tasks.transfer.learner import Problem, Recipe, Trained
+from cseb.tasks.transfer.linear import Problem, Recipe, Trained
 from cseb.tasks.transfer.schemes import (
     FAST_RECIPE,
     L2,
