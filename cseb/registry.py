@@ -157,13 +157,13 @@ _PARTS: Mapping[str, Mapping[str, str]] = {
     "views": {
         "cseb.parts.views": "dropout paraphrase random_pairs embedding_edits identity multi_dropout",
         "cseb.parts.part_composition": "halves unit_halves",
-        "cseb.parts.labelled_views": "triples pairs generated_triples rated_pairs class_pairs",
-        "cseb.parts.mined_negatives": "mined_negatives mined_pairs",
+        "cseb.parts.labelled_views": (
+            "triples pairs generated_triples rated_pairs class_pairs mined_negatives mined_pairs"
+        ),
         "cseb.parts.back_translation": "back_translation",
         "cseb.parts.online_augment": "shuffle delete repeat char_span_mask subword_repeat token_edits span_masks",
         "cseb.parts.prompt_views": "prompts negated_prompts repeated",
-        "cseb.parts.crops": "crop",
-        "cseb.parts.spans": "spans",
+        "cseb.parts.spans": "crop spans",
         "cseb.parts.word_noise": "word_noise",
     },
     "pooler": {
@@ -182,16 +182,13 @@ _PARTS: Mapping[str, Mapping[str, str]] = {
     },
     "compose": {"cseb.parts.part_composition": "compose"},
     "regulariser": {"cseb.parts.regularisers": "attention_dropout drophead:DropHead"},
-    "memory": {"cseb.parts.momentum_queue": "queue"},
+    "memory": {"cseb.parts.networks": "queue"},
     "stages": {
-        "cseb.parts.pretrained_stages": "entropy_models teacher",
-        "cseb.parts.outside_teacher": "outside_teacher",
+        "cseb.parts.stages": "entropy_models teacher outside_teacher",
     },
     "network": {"cseb.parts.networks": "second_encoder peer_encoder"},
     "tuning": {
-        "cseb.parts.tuning": "last_layers",
-        "cseb.parts.lora": "lora:LoRA",
-        "cseb.parts.prefixes": "prefix",
+        "cseb.parts.tuning": "last_layers lora:LoRA prefix",
         "cseb.parts.token_prepending": "token_prepending",
     },
     "wrapper": {"cseb.parts.matryoshka": "matryoshka"},
@@ -206,31 +203,22 @@ _PARTS: Mapping[str, Mapping[str, str]] = {
             "nt_xent:NTXent bce_pairs:BCEPairs span_nt_xent:SpanNTXent js_consistency:JSConsistency "
             "neg_entropy mixed_infonce:MixedInfoNCE"
         ),
-        "cseb.parts.terms.attention_mutual_information": "ami:AMI",
-        "cseb.parts.terms.dimension_contrast": "dcm:DCM mean_cos cross_correlation",
-        "cseb.parts.terms.decoder_reconstruction": "reconstruct",
-        "cseb.parts.terms.entropy_regularisation": "entropy regulators",
-        "cseb.parts.terms.layer_noise": "layer_noise",
-        "cseb.parts.terms.masked_language_modelling": "mlm:MLM anchor_mlm:AnchorMLM",
-        "cseb.parts.terms.smoothed_contrast": "smooth",
+        "cseb.parts.terms.mutual_information": "ami:AMI jsd_local_global:JSDLocalGlobal",
+        "cseb.parts.terms.dimension_contrast": "dcm:DCM mean_cos cross_correlation layer_noise",
+        "cseb.parts.terms.decoders": "reconstruct denoise enhanced_decoding",
+        "cseb.parts.terms.agreement": "entropy regulators group_softmax_bce:GroupSoftmaxBCE kl_peers:KLPeers",
+        "cseb.parts.terms.masked_language_modelling": "mlm:MLM anchor_mlm:AnchorMLM aux_mlm:AuxMLM mntp:MNTP",
+        "cseb.parts.terms.memory_contrast": "smooth momentum_nce:MomentumNCE",
         "cseb.parts.terms.replaced_token_detection": "rtd:RTD",
-        "cseb.parts.terms.auxiliary_mlm": "aux_mlm:AuxMLM",
-        "cseb.parts.terms.masked_next_token": "mntp:MNTP",
-        "cseb.parts.terms.peer_networks": "group_softmax_bce:GroupSoftmaxBCE kl_peers:KLPeers",
         "cseb.parts.terms.frozen_copy": "multi_layer_nce:MultiLayerNCE l2_to_init",
         "cseb.parts.terms.margins": "arc_nce:ArcNCE triplet bidir_margin hardest_hinge",
-        "cseb.parts.terms.momentum_contrast": "momentum_nce:MomentumNCE",
-        "cseb.parts.terms.local_mutual_information": "jsd_local_global:JSDLocalGlobal",
         "cseb.parts.terms.false_negatives": (
             "debiased_nce:DebiasedNCE guided_nce:GuidedNCE gaussian_nce:GaussianNCE filtered_bce:FilteredBCE"
         ),
-        "cseb.parts.terms.learnt_masks": "learnt_mask_nce:LearntMaskNCE",
-        "cseb.parts.terms.virtual_augment": "virtual_nt_xent:VirtualNTXent",
+        "cseb.parts.terms.adversarial": "learnt_mask_nce:LearntMaskNCE virtual_nt_xent:VirtualNTXent",
         "cseb.parts.terms.distillation": (
             "rank_mse:RankMSE listwise_ce:ListwiseCE regress relational bank_ce:BankCE cross_view_kl:CrossViewKL"
         ),
-        "cseb.parts.terms.denoising": "denoise",
-        "cseb.parts.terms.enhanced_decoding": "enhanced_decoding",
         "cseb.parts.terms.rated_similarity": "rank_scores score_mse:ScoreMSE",
     },
     "recipe": {"cseb.methods.recipe": "recipe"},

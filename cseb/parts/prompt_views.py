@@ -16,9 +16,8 @@ from cseb.errors import BadSpec
 from cseb.methods.option_types import Between
 from cseb.parts import Rendering
 from cseb.parts.base import BasePart
-from cseb.parts.embedding_augment import Plain, positions_at
 from cseb.parts.poolers import check_template
-from cseb.parts.views import Twice
+from cseb.parts.views import Plain, Twice, positions_at
 
 AUXILIARY = re.compile(
     r"\b(?:am|is|are|was|were|do|does|did|have|has|had|can|could|will|would|shall|should|may|might|must)\b", re.I

@@ -14,7 +14,7 @@ from cseb.encoder.loading import shape_of
 from cseb.errors import BadData, BadSpec
 from cseb.methods.grammar import parse_method
 from cseb.parts import ALL, LossInputs
-from cseb.parts.terms.masked_next_token import MNTP, states_before
+from cseb.parts.terms.masked_language_modelling import MNTP, states_before
 from cseb.training.build import build, check
 from tests.conftest import SENTENCES
 from tests.encoder.test_decoders import FAMILIES, Decoder, decoder, encoder

@@ -14,7 +14,7 @@ from cseb.experiment.benchmark import Benchmark
 from cseb.experiment.job import Job
 from cseb.experiment.plan import plan
 from cseb.experiment.train_job import JobTraining
-from cseb.parts.outside_teacher import OutsideTeacher
+from cseb.parts.stages import OutsideTeacher
 from tests.conftest import SENTENCES
 
 STEPS = "recipe(steps=2,warmup=0,batch_size=8,eval_every=1)"

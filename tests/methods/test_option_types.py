@@ -15,7 +15,7 @@ from cseb.methods.grammar import parse_method
 from cseb.methods.part_facts import facts, slot_of
 from cseb.methods.spec import Edit, Part
 from cseb.parts import online_augment, part_composition
-from cseb.parts.terms import attention_mutual_information, dimension_contrast
+from cseb.parts.terms import dimension_contrast, mutual_information
 from cseb.registry import SLOTS
 from cseb.training.construct import instantiate
 
@@ -34,7 +34,7 @@ def test_every_option_of_every_part_says_what_it_may_be(name: str) -> None:
         (part_composition.Strategy, part_composition.STRATEGIES),
         (part_composition.Aggregate, part_composition.AGGREGATES),
         (online_augment.TokenEdit, online_augment.EDITS),
-        (attention_mutual_information.Slicing, attention_mutual_information.SLICINGS),
+        (mutual_information.Slicing, mutual_information.SLICINGS),
         (dimension_contrast.Form, dimension_contrast.FORMS),
     ],
 )

@@ -5,7 +5,7 @@ import pytest
 
 from cseb.encoder.interface import Shape
 from cseb.methods.grammar import parse_method
-from cseb.parts.crops import Crop, span
+from cseb.parts.spans import Crop, span
 from cseb.training.batches import Feed
 from cseb.training.build import build
 from tests.conftest import SENTENCES

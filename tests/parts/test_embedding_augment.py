@@ -7,7 +7,7 @@ from cseb.encoder.device_batches import tensors
 from cseb.encoder.encoder import Encoder
 from cseb.errors import BadSpec
 from cseb.methods.grammar import parse_method
-from cseb.parts.embedding_augment import (
+from cseb.parts.views import (
     AtRate,
     Cutoff,
     Plain,
@@ -119,7 +119,7 @@ def test_shuffled_positions_are_shuffled_tokens_to_a_mean(
     encoder = loaded(tiny, family, "simcse+mean+recipe(dropout=1e-9)")
     ids, mask, content, anchor = block(encoder, ["a man is eating pizza", "the dog"])
     places = shuffled_places(mask)
-    monkeypatch.setattr("cseb.parts.embedding_augment.shuffled_places", lambda mask: places)
+    monkeypatch.setattr("cseb.parts.views.shuffled_places", lambda mask: places)
     first = encoder.config.pad_token_id + 1 if family == "roberta" else 0
     result = PositionShuffle(first)(encoder, ids, mask, content, anchor).h
     moved = torch.zeros_like(ids).scatter(1, places, ids)  # the token itself where its position was put

@@ -9,7 +9,7 @@ from torch import nn
 from torch.nn.utils import parametrize
 from transformers import AutoModel
 
-from cseb.parts.lora import LowRank
+from cseb.parts.tuning import LowRank
 from cseb.training.checkpoints import restore
 from tests.conftest import SENTENCES
 from tests.training.small_runs import Tiny, built_of, run

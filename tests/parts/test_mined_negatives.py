@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from cseb.errors import BadSpec
-from cseb.parts.mined_negatives import mined_rows
+from cseb.parts.labelled_views import mined_rows
 from cseb.training.batches import Feed, texts_of
 from tests.conftest import SENTENCES
 from tests.training.small_runs import Tiny, built_of, run

@@ -8,7 +8,7 @@ import torch
 
 from cseb.encoder.device_batches import tensors
 from cseb.errors import BadSpec
-from cseb.parts.momentum_queue import Queue, momentum_update, push
+from cseb.parts.networks import Queue, momentum_update, push
 from tests.training.small_runs import built_of
 
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from cseb.errors import BadSpec
-from cseb.parts.outside_teacher import signed_directions, to_width
+from cseb.parts.stages import signed_directions, to_width
 from cseb.registry import METHODS
 from tests.conftest import SENTENCES
 from tests.training.small_runs import Tiny, built_of, letters, run

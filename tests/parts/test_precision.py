@@ -7,16 +7,15 @@ import torch
 from torch import Tensor
 
 from cseb.parts.heads import whiten_groups
+from cseb.parts.terms.adversarial import neighbour_nce, nt_xent_knn
 from cseb.parts.terms.contrast_in_batch import bce_pairs, nt_xent
-from cseb.parts.terms.dimension_contrast import correlations
+from cseb.parts.terms.dimension_contrast import correlations, neighbourhood
 from cseb.parts.terms.distillation import spearman
 from cseb.parts.terms.frozen_copy import multi_layer_nce
 from cseb.parts.terms.infonce import cosines, info_nce
-from cseb.parts.terms.layer_noise import neighbourhood
-from cseb.parts.terms.local_mutual_information import jsd_local_global
 from cseb.parts.terms.margins import ArcNCE
-from cseb.parts.terms.smoothed_contrast import smoothed
-from cseb.parts.terms.virtual_augment import neighbour_nce, nt_xent_knn
+from cseb.parts.terms.memory_contrast import smoothed
+from cseb.parts.terms.mutual_information import jsd_local_global
 from tests.training.small_runs import Tiny, built_of, run
 
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from cseb.methods.grammar import parse_method
-from cseb.parts.pretrained_stages import EntropyModels, Teacher
+from cseb.parts.stages import EntropyModels, Teacher
 from cseb.training import loop as training
 from cseb.training.build import Built, build
 from cseb.training.loop import Diverged

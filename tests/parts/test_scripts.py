@@ -16,9 +16,9 @@ from cseb.encoder.loading import word_pieces
 from cseb.errors import BadData
 from cseb.experiment.corpus_checks import corpus_remarks
 from cseb.methods.grammar import parse_method
-from cseb.parts.crops import Crop
 from cseb.parts.online_augment import CharSpanMask
 from cseb.parts.part_composition import Halves
+from cseb.parts.spans import Crop
 from cseb.words import looks_english
 from tests.conftest import SENTENCES
 

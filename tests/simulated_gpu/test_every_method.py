@@ -17,7 +17,7 @@ from torch.utils._python_dispatch import _disable_current_modes
 
 from cseb.encoder import device_batches, packing
 from cseb.methods.grammar import parse_method
-from cseb.parts.momentum_queue import Queue
+from cseb.parts.networks import Queue
 from cseb.registry import METHODS
 from cseb.training.build import build
 from cseb.training.checkpoints import Trained

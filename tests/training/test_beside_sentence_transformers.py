@@ -14,7 +14,7 @@ from torch.utils.data import BatchSampler, SequentialSampler
 from transformers import BertConfig, BertLMHeadModel
 
 from cseb.methods.grammar import parse_method
-from cseb.parts.terms.denoising import Denoise
+from cseb.parts.terms.decoders import Denoise
 from cseb.training.batches import Feed
 from cseb.training.build import Built, build
 from cseb.training.loop import train

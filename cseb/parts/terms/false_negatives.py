@@ -12,8 +12,8 @@ from cseb.encoder.interface import FROZEN
 from cseb.methods.option_types import Between, Positive, Rate, Size
 from cseb.parts import LossInputs, Reads, reads
 from cseb.parts.base import LossTerm, TeacherTerm
+from cseb.parts.terms.adversarial import steepest_direction
 from cseb.parts.terms.infonce import cosines, diagonal, match_loss
-from cseb.parts.terms.virtual_augment import steepest_direction
 
 NEAREST = 1 - 1e-6  # a probability of 1 would have an infinite loss
 

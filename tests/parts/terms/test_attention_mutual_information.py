@@ -8,7 +8,7 @@ import torch
 
 from cseb.encoder.interface import EncodedView, Shape
 from cseb.parts import LossInputs
-from cseb.parts.terms.attention_mutual_information import (
+from cseb.parts.terms.mutual_information import (
     AMI,
     ami,
     head_pairs,

@@ -9,8 +9,7 @@ from transformers import AutoModel
 from cseb.encoder.interface import EncodedView
 from cseb.encoder.loading import shape_of
 from cseb.parts import LossInputs
-from cseb.parts.terms.auxiliary_mlm import AuxMLM
-from cseb.parts.terms.masked_language_modelling import corrupt
+from cseb.parts.terms.masked_language_modelling import AuxMLM, corrupt
 from tests.training.small_runs import Tiny, built_of
 
 IDS = torch.tensor([[2, 8, 9, 10, 3], [2, 8, 11, 3, 0]])

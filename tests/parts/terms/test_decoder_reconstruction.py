@@ -7,7 +7,7 @@ import torch
 
 from cseb.encoder.interface import EncodedView, Shape
 from cseb.parts import LossInputs
-from cseb.parts.terms.decoder_reconstruction import Reconstruct, add_noise, reconstruction
+from cseb.parts.terms.decoders import Reconstruct, add_noise, reconstruction
 
 LOGITS = torch.tensor(
     [[[2.0, 0.0, -1.0], [0.5, 0.5, 0.0], [1.0, 3.0, 0.0]], [[0.0, 0.0, 0.0], [-1.0, 2.0, 1.0], [4.0, 0.0, 0.0]]],

@@ -10,7 +10,7 @@ from transformers import BertConfig, BertModel
 
 from cseb.encoder.interface import EncodedView
 from cseb.parts import LossInputs
-from cseb.parts.terms.denoising import Decoder, next_tokens
+from cseb.parts.terms.decoders import Decoder, next_tokens
 from tests.training.small_runs import Tiny, built_of
 
 IDS = torch.tensor([[1, 2, 3, 1], [2, 3, 0, 0]])

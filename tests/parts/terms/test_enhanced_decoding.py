@@ -9,7 +9,7 @@ from transformers.models.bert.modeling_bert import BertCrossAttention, BertInter
 
 from cseb.encoder.interface import EncodedView
 from cseb.parts import LossInputs
-from cseb.parts.terms.enhanced_decoding import EnhancedDecoder, hidden_words
+from cseb.parts.terms.decoders import EnhancedDecoder, hidden_words
 from tests.training.small_runs import Tiny, built_of
 
 CONTENT = torch.tensor([[0, 1, 1, 1, 1, 0], [0, 1, 1, 0, 0, 0]])

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from cseb.parts.terms.entropy_regularisation import Entropy, Regulators, entropy
+from cseb.parts.terms.agreement import Entropy, Regulators, entropy
 from tests.parts.terms.two_views import step
 
 

@@ -7,7 +7,7 @@ import torch
 
 from cseb.encoder.interface import EncodedView, Shape
 from cseb.parts import LossInputs
-from cseb.parts.terms.layer_noise import LayerNoise, groups, neighbourhood
+from cseb.parts.terms.dimension_contrast import LayerNoise, groups, neighbourhood
 
 CLEAN = torch.tensor([[0.0, 0.0], [3.0, 4.0], [6.0, 8.0]], dtype=torch.float64)
 NOISED = torch.tensor([[0.1, 0.0], [3.0, 3.9], [6.1, 8.1]], dtype=torch.float64)

@@ -16,7 +16,7 @@ from cseb.encoder.interface import EncodedView
 from cseb.errors import BadSpec
 from cseb.methods.grammar import parse_method
 from cseb.parts import LossInputs
-from cseb.parts.terms.learnt_masks import binary_mask
+from cseb.parts.terms.adversarial import binary_mask
 from cseb.training.build import Built, check
 from tests.training.small_runs import Tiny, built_of
 

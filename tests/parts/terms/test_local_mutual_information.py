@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from cseb.parts.terms.local_mutual_information import jsd_local_global
+from cseb.parts.terms.mutual_information import jsd_local_global
 
 
 def test_mutual_information_equals_the_sums_written_out_and_padding_does_not_count() -> None:

@@ -9,7 +9,7 @@ from cseb.encoder.device_batches import tensors
 from cseb.encoder.interface import Shape
 from cseb.errors import BadSpec
 from cseb.parts import LossInputs
-from cseb.parts.terms.momentum_contrast import MomentumNCE, cosine_momentum
+from cseb.parts.terms.memory_contrast import MomentumNCE, cosine_momentum
 from cseb.training.build import Built
 from tests.conftest import SENTENCES
 from tests.training.small_runs import Tiny, built_of

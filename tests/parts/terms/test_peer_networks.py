@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from cseb.parts import LossInputs
-from cseb.parts.terms.peer_networks import GroupSoftmaxBCE, KLPeers
+from cseb.parts.terms.agreement import GroupSoftmaxBCE, KLPeers
 from tests.parts.terms.two_views import cosine, random, step
 
 

@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 
 from cseb.parts.terms.infonce import info_nce
-from cseb.parts.terms.smoothed_contrast import smoothed
+from cseb.parts.terms.memory_contrast import smoothed
 from tests.parts.terms.two_views import random, smooth, step
 
 

@@ -7,13 +7,12 @@ import pytest
 import torch
 
 from cseb.parts import LossInputs
+from cseb.parts.terms.agreement import Entropy, GroupSoftmaxBCE, KLPeers, Regulators
 from cseb.parts.terms.contrast_in_batch import BCEPairs, JSConsistency, MixedInfoNCE, NegEntropy, NTXent
 from cseb.parts.terms.dimension_contrast import DCM, FORMS, CrossCorrelation, MeanCos
 from cseb.parts.terms.distillation import ListwiseCE
-from cseb.parts.terms.entropy_regularisation import Entropy, Regulators
 from cseb.parts.terms.infonce import Alignment, EachNCE, InfoNCE, Reconstruction
 from cseb.parts.terms.margins import ArcNCE, BidirMargin
-from cseb.parts.terms.peer_networks import GroupSoftmaxBCE, KLPeers
 from tests.parts.terms.two_views import Term, debiased, random, rank_mse, smooth, step, virtual
 
 # Every term of two views, and whether it is symmetric in them and blind to the order of the batch.

@@ -7,7 +7,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from cseb.parts.terms.virtual_augment import neighbour_nce, neighbourhood, nt_xent_knn, steepest_direction
+from cseb.parts.terms.adversarial import neighbour_nce, neighbourhood, nt_xent_knn, steepest_direction
 from tests.parts.terms.two_views import random, step, virtual
 
 

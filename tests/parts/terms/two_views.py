@@ -7,10 +7,10 @@ import torch
 
 from cseb.encoder.interface import EncodedView
 from cseb.parts import LossInputs
+from cseb.parts.terms.adversarial import VirtualNTXent
 from cseb.parts.terms.distillation import RankMSE
 from cseb.parts.terms.false_negatives import DebiasedNCE
-from cseb.parts.terms.smoothed_contrast import Smooth
-from cseb.parts.terms.virtual_augment import VirtualNTXent
+from cseb.parts.terms.memory_contrast import Smooth
 
 Term = Callable[[LossInputs], torch.Tensor]
 

@@ -1,14 +1,18 @@
-"""AMI: mutual information between the attention maps of the two views."""
+"""Mutual information: between attention maps of both views (AMI), or of tokens and the sentence (IS-BERT)."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
-from cseb.encoder.interface import ATTENTIONS, PADDING, EncodedView
+from cseb.encoder.autocast import in_full
+from cseb.encoder.encoder import Encoder
+from cseb.encoder.interface import ATTENTIONS, LAYERS, PADDING, EncodedView
 from cseb.errors import BadSpec
 from cseb.methods.option_types import AtLeast, Size
 from cseb.parts import LossInputs, Reads, reads
@@ -142,3 +146,46 @@ def _chosen(layers: tuple[int, ...], depth: int) -> tuple[int, ...]:
     if not layers or max(layers) >= depth or len(set(layers)) < len(layers):
         raise BadSpec(f"ami: layers is {layers!r}; this encoder has layers 0 to {depth - 1}, each may be named once")
     return layers
+
+
+@in_full
+def jsd_local_global(local: Tensor, mask: Tensor, sentences: Tensor) -> Tensor:
+    """Return minus the Jensen-Shannon estimate of mutual information of tokens with their own sentence, in nats.
+
+    local: (B, T, D), mask: (B, T), sentences: (B, D). Pairs of a token with another sentence are the negatives; there
+    are none in a batch of one. Source: Zhang et al. 2020 (IS-BERT), authors' code; Hjelm et al. 2019.
+    """
+    own, _ = mask.bool().nonzero(as_tuple=True)  # (M,)
+    scores = local[mask.bool()] @ sentences.T  # (M, B)
+    positive = own[:, None] == torch.arange(len(sentences), device=own.device)
+    agree = (math.log(2) - F.softplus(-scores[positive])).mean()
+    if len(sentences) == 1:
+        return -agree
+    others = scores[~positive]
+    return (F.softplus(-others) + others - math.log(2)).mean() - agree
+
+
+class JSDLocalGlobal(LossTerm):
+    """Sentence vectors against the pooler's local vectors of all tokens, their own and others'.
+
+    Source: Zhang et al. 2020 (IS-BERT). Raises: BadSpec with a pooler that sees nothing there, or in two networks.
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset({LAYERS})
+    views: ClassVar[int] = 1
+    reads: ClassVar[Reads] = reads("h", "layers", views=1, tokens=1)
+
+    def pools(self, pooler: Any) -> None:
+        """Raise BadSpec for a pooler without local token vectors."""
+        if not hasattr(pooler, "local"):
+            raise BadSpec("jsd_local_global: this pooler gives no vectors of tokens; add +cnn_mean")
+
+    def setup(self, encoder: Encoder) -> None:
+        """Store the pooler's local map; its weights remain the encoder's."""
+        pooler: Any = encoder.pooler
+        self.pools(pooler)
+        self.local = [pooler.local]
+
+    def forward(self, step: LossInputs) -> Tensor:
+        view = step.views[0]
+        return jsd_local_global(self.local[0](view.layers[-1], view.mask), view.mask, view.h)
