@@ -15,8 +15,8 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from cseb.data.nli import Row, nli_triples
-from cseb.data.places import local_path
+from cseb.data.lines import Row, nli_triples
+from cseb.data.manifest import local_path
 from cseb.errors import CsebError
 from cseb.tasks.senteval import TABLES, read_table
 

@@ -13,7 +13,7 @@ import numpy as np
 from cseb.errors import CsebError
 from cseb.experiment.job import Job
 from cseb.launchers import launch
-from cseb.launchers.events import Broken, Event
+from cseb.launchers.job_runner import Broken, Event
 from cseb.launchers.local import Local
 from cseb.records.progress import Progress
 from cseb.records.record import Record

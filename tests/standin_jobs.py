@@ -14,7 +14,7 @@ from cseb.commands import hosts
 from cseb.errors import BadData
 from cseb.experiment.job import Job
 from cseb.launchers import launch
-from cseb.launchers.events import Event
+from cseb.launchers.job_runner import Event
 from cseb.methods.grammar import parse_method
 from cseb.records.method_text import stated
 from cseb.records.progress import Progress

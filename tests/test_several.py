@@ -16,8 +16,7 @@ from cseb.experiment import benchmark as benchmarks
 from cseb.experiment.grid import Grid
 from cseb.launchers import spawn_ranks as several
 from cseb.launchers.claims import Claims
-from cseb.launchers.events import Broken, Summary
-from cseb.launchers.job_runner import JobRunner
+from cseb.launchers.job_runner import Broken, JobRunner, Summary
 from cseb.launchers.local import Local
 from cseb.records.store import Store
 from tests import standin_jobs

@@ -10,8 +10,8 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from cseb.analysis.comparable import stale
 from cseb.records.record import Record, Select
-from cseb.records.staleness import stale
 
 Absent = Literal["failed", "collapsed", "missing"]
 

@@ -19,7 +19,7 @@ from cseb.text import quantity
 if TYPE_CHECKING:
     from cseb.experiment.benchmark import Benchmark
     from cseb.experiment.grid import Grid
-    from cseb.launchers.events import Summary, Watch
+    from cseb.launchers.job_runner import Summary, Watch
     from cseb.records.record import Record
     from cseb.records.store import Store
     from cseb.regression.comparison import CheckResult

@@ -55,8 +55,7 @@ def check_files(names: Names = (), *, data_dir: DataDir = "") -> list[FileCheck]
 
     Without names, data sets of which no file is here are left out.
     """
-    from cseb.data.manifest import check
-    from cseb.data.places import locate
+    from cseb.data.manifest import check, locate
 
     folder, chosen = _folder(data_dir), _chosen(names, data_dir)
     checks = [
@@ -76,14 +75,14 @@ def fetch(
     to: Annotated[str | Path, option("Folder to copy the files into. By default they stay in the cache.")] = "",
 ) -> list[FileCheck]:
     """Download files from the Hugging Face hub and check them."""
-    from cseb.data import places
+    from cseb.data import manifest
     from cseb.data.manifest import check
 
     chosen, target = _chosen(names, ""), _folder(to)
     for data, files in counted(chosen.items(), "fetching data sets", len(chosen)):
-        places.fetch(data, files, target)
+        manifest.fetch(data, files, target)
     every = [(data, file) for data, files in chosen.items() for file in files]
-    return [check(file, places.locate(data, file, target)) for data, file in counted(every, "checking", len(every))]
+    return [check(file, manifest.locate(data, file, target)) for data, file in counted(every, "checking", len(every))]
 
 
 @command
@@ -95,7 +94,7 @@ def triples(
     out: Annotated[str | Path, option("File to write; a corpus for supervised methods.")],
 ) -> str:
     """Make (premise, entailment, contradiction) triples from the sentence pairs of inference corpora."""
-    from cseb.data.nli import write_triples
+    from cseb.data.lines import write_triples
 
     return f"{quantity(write_triples([Path(file) for file in pairs], Path(out), seed=0), 'triple')} in {out}"
 
@@ -244,8 +243,7 @@ def _folder(data_dir: str | Path) -> Path | None:
 
 
 def _chosen(names: Sequence[str], data_dir: str | Path) -> Mapping[DataSet, Sequence[DataFile]]:
-    from cseb.data.manifest import named
-    from cseb.data.places import existing
+    from cseb.data.manifest import existing, named
 
     if data_dir:
         existing(Path(data_dir))
@@ -265,7 +263,7 @@ def _counted(corpus: str, column: str, size: str | float, data_dir: str | Path) 
 
 
 def _overview(chosen: Mapping[DataSet, Sequence[DataFile]], data_dir: Path | None) -> list[str]:
-    from cseb.data.places import locate
+    from cseb.data.manifest import locate
     from cseb.reports.text_table import aligned
 
     rows = [("name", "rows", "here", "tasks", "licence")]
@@ -282,7 +280,7 @@ def _overview(chosen: Mapping[DataSet, Sequence[DataFile]], data_dir: Path | Non
 
 def _in_full(chosen: Mapping[DataSet, Sequence[DataFile]], data_dir: Path | None) -> Iterator[str]:
     """Yield the origin of each data set and one line for each of its files."""
-    from cseb.data.places import how_to_get, locate
+    from cseb.data.manifest import how_to_get, locate
     from cseb.reports.text_table import aligned
 
     for data, files in chosen.items():

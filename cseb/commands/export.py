@@ -18,7 +18,7 @@ from cseb.text import plain, quantity
 
 if TYPE_CHECKING:
     from cseb.experiment.export import Drift
-    from cseb.launchers.events import Event
+    from cseb.launchers.job_runner import Event
     from cseb.records.record import Record
     from cseb.records.store import Store
 
@@ -65,7 +65,7 @@ def write_scores(key: str, results: Path, format: str, to: str, name: str, push:
 def tracked(watch: Callable[[Event], None], tracker: str, results: Path) -> Callable[[Event], None]:
     """Return a watch that sends each finished record to a tracker too; a failure of the tracker ends nothing."""
     from cseb.exchange.trackers import track
-    from cseb.launchers.events import Finished
+    from cseb.launchers.job_runner import Finished
 
     def hear(event: Event) -> None:
         watch(event)

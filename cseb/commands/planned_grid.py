@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from cseb.experiment.grid import Grid
     from cseb.experiment.job import Job
     from cseb.launchers import Launcher
-    from cseb.launchers.events import Summary, Watch
+    from cseb.launchers.job_runner import Summary, Watch
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +98,7 @@ HEAD = ("input", "name", "rows", "here", "how to get it")
 
 def inputs(benchmark: Benchmark) -> list[tuple[str, str, str, str, str]]:
     """Return a row below HEAD for the encoder, the corpus and each data set of the tasks. Nothing is downloaded."""
-    from cseb.data.manifest import DataFile, DataSet, data_sets
-    from cseb.data.places import how_to_get, locate
+    from cseb.data.manifest import DataFile, DataSet, data_sets, how_to_get, locate
     from cseb.data.shipped import ENCODERS
     from cseb.data.weights import HUB_NAME
     from cseb.tasks.names import parse_tasks

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from math import isfinite
 
-from cseb.analysis.comparable import is_untrained, tag
+from cseb.analysis.comparable import is_untrained, stale, tag
 from cseb.analysis.tuning import dev_score
 from cseb.errors import CsebError
 from cseb.methods.grammar import parse_method
 from cseb.records.method_text import part_differences, stated
 from cseb.records.record import Record
-from cseb.records.staleness import stale
 from cseb.records.store import Store
 from cseb.text import percent, plain, points, quantity
 

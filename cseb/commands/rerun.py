@@ -129,8 +129,8 @@ def job_of(record: Record, column: str, data_dir: str, trust_remote_code: bool =
 
     column: of the corpus, as in the benchmark beside the records.
     """
+    from cseb.analysis.comparable import stale
     from cseb.data.weights import find_encoder
-    from cseb.records.staleness import stale
 
     if reason := stale(record):
         raise BadResults(f"record {record.key} cannot be rerun: {reason}")

@@ -30,7 +30,7 @@ from cseb.text import quantity
 if TYPE_CHECKING:
     from cseb.experiment.benchmark import Benchmark
     from cseb.experiment.grid import Grid
-    from cseb.launchers.events import Event, Watch
+    from cseb.launchers.job_runner import Event, Watch
 
 Processes = Annotated[
     int, option("Processes that share each batch of a job (distributed training).", least=1, most=MOST_PROCESSES)
@@ -104,7 +104,7 @@ def run(
         ['best', 'last']
     """
     settings = dict(locals())
-    from cseb.launchers.events import Broken
+    from cseb.launchers.job_runner import Broken
     from cseb.records.store import Problem
 
     planned = planned_run(**settings)
@@ -209,7 +209,7 @@ def run_on_screen(
     call: Call[Results], *, processes: Processes = 1, dry_run: DryRun = False, quiet: Quiet = False
 ) -> None:
     """Run the grid and show how far it is; exit with 1 if a job failed."""
-    from cseb.commands.grid_text import ending, listing, outlook
+    from cseb.commands.progress import ending, listing, outlook
     from cseb.launchers import spawn_ranks as ranks
     from cseb.launchers.job_runner import first
     from cseb.tasks.names import interpretations

@@ -200,9 +200,9 @@ def loader_of_installed() -> Callable[[str], Loaded]:
 
 def _badge(record: Record, store: Store, load: Callable[[str], Loaded]) -> Badge:
     """Return the badge of a record without repeating its job."""
+    from cseb.analysis.comparable import stale
     from cseb.commands.rerun import key_of
     from cseb.commands.verify import recompute
-    from cseb.records.staleness import stale
 
     checked = recompute(record, store, load, complete=False)
     if checked.wrong:

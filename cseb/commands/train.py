@@ -172,7 +172,7 @@ def train(
     """
     from cseb.commands.hosts import device_of
     from cseb.data.weights import find_encoder
-    from cseb.experiment import outside_teacher
+    from cseb.experiment import train_job
     from cseb.experiment.corpus_checks import corpus_remarks, encoder_remarks
     from cseb.experiment.job import Job, external_inputs, foreign
     from cseb.experiment.plan import check_jobs, protocol_of
@@ -215,7 +215,7 @@ def train(
         remarks = [*corpus_remarks([resolved], corpus), *encoder_remarks([resolved], folder, corpus)]
         for line in remarks:
             remark(line)
-        build.check(resolved, folder, trust_remote_code, job.size, outside_teacher.width_of)
+        build.check(resolved, folder, trust_remote_code, job.size, train_job.width_of)
         training = JobTraining.of(job, corpus)
         try:
             trained = training.run(lambda seen: tell("training", seen.step, seen.steps))

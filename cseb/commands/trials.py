@@ -16,7 +16,7 @@ from cseb.progress import heard, reading, remark
 from cseb.text import quantity
 
 if TYPE_CHECKING:
-    from cseb.launchers.events import Event
+    from cseb.launchers.job_runner import Event
     from cseb.records.items import Items
     from cseb.records.store import Store
 
@@ -130,7 +130,7 @@ class Trials:
         """
         from cseb.commands.run import plan_grid
         from cseb.experiment.benchmark import Benchmark
-        from cseb.launchers.events import Broken, Finished
+        from cseb.launchers.job_runner import Broken, Finished
 
         if not seeds:
             return

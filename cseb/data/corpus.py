@@ -17,7 +17,7 @@ import numpy.typing as npt
 from cseb import open_data
 from cseb.data.bounded import is_file
 from cseb.data.hub import hub_file, hub_rows, parse_reference
-from cseb.data.places import local_path
+from cseb.data.manifest import local_path
 from cseb.data.provenance import GENERATED, Provenance, provenance_of
 from cseb.data.readers import READERS, SPLITS, ending, is_saved, read_rows
 from cseb.errors import BadData, did_you_mean

@@ -16,8 +16,7 @@ from cseb.analysis.item_scores import Data, ItemScores
 from cseb.data import shipped
 from cseb.data.bounded import read_yaml
 from cseb.errors import BadBenchmark, BadData, CsebError, UnknownName, did_you_mean
-from cseb.experiment.fields import Counts, Dev, Filled, Fractions, Layout, Line, Name, Texts, joined
-from cseb.experiment.tuning import Tune
+from cseb.experiment.tuning import Counts, Dev, Filled, Fractions, Layout, Line, Name, Texts, Tune, joined
 from cseb.methods.grammar import labels, parse_methods, parse_scale
 from cseb.parameters import (
     COLUMN,

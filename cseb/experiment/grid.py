@@ -16,7 +16,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 from cseb.data.bounded import read_text
-from cseb.data.files import write_whole, written
+from cseb.data.files import hide, write_whole, written
 from cseb.errors import BadBenchmark, BadData, BadResults, BadSpec
 from cseb.experiment import benchmark as benchmarks
 from cseb.experiment.benchmark import Benchmark
@@ -25,7 +25,6 @@ from cseb.methods.spec import refuse_unsaved
 from cseb.progress import counted, tell
 from cseb.records.record import Record
 from cseb.records.store import Store
-from cseb.records.writable import hide
 
 if TYPE_CHECKING:
     from cseb.experiment.job import Job
@@ -232,7 +231,7 @@ def _check_parts(jobs: Sequence[Job]) -> None:
     distinct = {(job.method.resolved(), job.folder, job.size): job for job in jobs}
     if distinct:
         tell("loading PyTorch")
-        from cseb.experiment import outside_teacher
+        from cseb.experiment import train_job
         from cseb.training import build
         from cseb.training.devices import check_precision
 
@@ -240,6 +239,6 @@ def _check_parts(jobs: Sequence[Job]) -> None:
             try:
                 if job.protocol.device == "cpu":  # a GPU is asked by the worker that uses it
                     check_precision("cpu", job.recipe.precision)
-                build.check(job.method, Path(job.folder), job.trust_remote_code, job.size, outside_teacher.width_of)
+                build.check(job.method, Path(job.folder), job.trust_remote_code, job.size, train_job.width_of)
             except BadSpec as error:
                 raise BadSpec(f"{job.label}: {error}") from None

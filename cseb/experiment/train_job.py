@@ -1,30 +1,85 @@
-"""The training of one job: its sentences and their overlap with tasks, its parts, and its evaluation steps."""
+"""The training of one job: its sentences and their overlap with tasks, its parts, its teacher, its evaluation steps."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 
+import torch
+from platformdirs import user_cache_path
+
+from cseb import embedders
 from cseb.data.corpus import Corpus
 from cseb.data.overlap import TaskTexts
 from cseb.data.subset import draw
+from cseb.embedders.interface import Embedder, EncoderOptions
+from cseb.embedders.vector_cache import Cache
+from cseb.encoder import linear
 from cseb.encoder.distributed import distributed_context
 from cseb.encoder.encoder import Encoder
-from cseb.experiment import outside_teacher
+from cseb.errors import BadData, BadSpec, CsebError
 from cseb.experiment.corpus_checks import read_by
 from cseb.experiment.job import Job
 from cseb.experiment.plan import versioned
+from cseb.parts import Outside
 from cseb.records.progress import Progress
 from cseb.records.record import Overlap
 from cseb.tasks.evaluate import load_task, score_all
 from cseb.tasks.names import parse_tasks
-from cseb.tasks.task import Loaded, Task
+from cseb.tasks.task import Embed, Loaded, Task, Vectors
 from cseb.training import loop
 from cseb.training.build import Built, build
 from cseb.training.checkpoints import Trained
 from cseb.training.pair_tuning import tuner_of
+
+
+def find(encoder: str, pooler: str, device: str = "cpu", trust_remote_code: bool = False) -> Embedder:
+    """Return the teacher, without its weights. Raises: BadSpec."""
+    how = EncoderOptions(pooler=pooler, device=device, trust_remote_code=trust_remote_code)
+    try:
+        return embedders.find(encoder, how)
+    except CsebError as error:
+        raise BadSpec(f"outside_teacher: {error}") from None
+
+
+def width_of(stage: Outside) -> int:
+    """Return the number of dimensions of a teacher; it is loaded once. Raises: BadSpec."""
+    return _width_of(stage.encoder, stage.pooler)
+
+
+@lru_cache(maxsize=8)
+def _width_of(encoder: str, pooler: str) -> int:
+    return int(find(encoder, pooler).open()([]).shape[1])
+
+
+def vectors(stage: Outside, device: str, threads: int, trust_remote_code: bool) -> Embed:
+    """Return a function that embeds texts with this teacher, which is loaded only if a text is not cached.
+
+    Embeddings are cached for a whole list of texts, since other sentences in a batch change the last bit: the same
+    subset has the same bits, whatever ran before.
+    """
+
+    def embed(texts: Sequence[str]) -> Vectors:
+        teacher = find(stage.encoder, stage.pooler, device, trust_remote_code)
+        loaded = cache(teacher.open)
+        if not teacher.alone:
+            return loaded()(texts)
+        by = (teacher.source.sha256, teacher.resolved, device, str(threads), linear.taken(), torch.__version__)
+        key = hashlib.sha256("\0".join((*by, *texts)).encode("utf-8", "surrogatepass")).hexdigest()
+        try:
+            return Cache(cache_folder(), key, lambda missing: loaded()(missing))(texts)  # noqa: PLW0108 (loads only if a text is missing)
+        except BadData:  # the folder cannot be written
+            return loaded()(texts)
+
+    return embed
+
+
+def cache_folder() -> Path:
+    """Return the folder of cached embeddings of teachers."""
+    return user_cache_path("cseb") / "teachers"
 
 
 @dataclass(slots=True)
@@ -44,7 +99,7 @@ class JobTraining:
         built = build(job.method, Path(job.folder), job.random, job.trust_remote_code)
         if built.outside is not None:
             device, threads = job.protocol.device, job.protocol.threads
-            teacher = outside_teacher.vectors(built.outside, device, threads, job.trust_remote_code)
+            teacher = vectors(built.outside, device, threads, job.trust_remote_code)
             built = replace(built, teacher=teacher)
         dev = dev_name(job)
         names = ",".join(filter(None, (dev, job.along)))

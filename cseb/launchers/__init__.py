@@ -14,8 +14,7 @@ from typing import Protocol
 
 from cseb.experiment.job import Job
 from cseb.launchers.claims import note
-from cseb.launchers.events import Event, Summary, Watch
-from cseb.launchers.job_runner import RUN_JOB, JobRunner
+from cseb.launchers.job_runner import RUN_JOB, Event, JobRunner, Summary, Watch
 from cseb.launchers.signals import Stop, handled_signals, stop
 from cseb.records.store import Store
 

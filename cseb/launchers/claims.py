@@ -26,7 +26,7 @@ from cseb.data.bounded import open_regular
 from cseb.data.files import write_whole
 from cseb.errors import BadData
 from cseb.experiment.job import Job
-from cseb.launchers.events import Broken, Event, Finished, Started
+from cseb.launchers.job_runner import Broken, Event, Finished, Started
 from cseb.records.progress import Progress
 from cseb.records.store import Store
 from cseb.text import plain

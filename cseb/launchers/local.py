@@ -21,8 +21,7 @@ from multiprocessing.process import BaseProcess
 from cseb.errors import OUT_OF_MEMORY
 from cseb.experiment.job import Job
 from cseb.launchers.claims import Claims
-from cseb.launchers.events import Broken, Event, Finished, Started, Watch
-from cseb.launchers.job_runner import JobRunner, first
+from cseb.launchers.job_runner import Broken, Event, Finished, JobRunner, Started, Watch, first
 from cseb.launchers.signals import Stop, deferred_signals, signal_name
 from cseb.records.progress import Progress
 

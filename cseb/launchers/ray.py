@@ -20,8 +20,7 @@ from typing import Any
 from cseb.errors import BadBenchmark
 from cseb.experiment.job import Job
 from cseb.launchers.claims import Claims
-from cseb.launchers.events import Broken, Event, Finished, Started, Watch
-from cseb.launchers.job_runner import JobRunner
+from cseb.launchers.job_runner import Broken, Event, Finished, JobRunner, Started, Watch
 from cseb.launchers.local import MALLOC, THREADS, WAIT
 from cseb.launchers.signals import Stop, deferred_signals
 

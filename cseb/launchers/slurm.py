@@ -24,8 +24,7 @@ from typing import Any
 from cseb.errors import BadBenchmark, BadResults
 from cseb.experiment.job import Job
 from cseb.launchers.claims import claims_of
-from cseb.launchers.events import Broken, Event, Finished, Started, Watch
-from cseb.launchers.job_runner import JobRunner
+from cseb.launchers.job_runner import Broken, Event, Finished, JobRunner, Started, Watch
 from cseb.launchers.local import THREADS, Local, gpus
 from cseb.launchers.signals import Stop, deferred_signals, handled_signals, stop
 from cseb.records.store import Store

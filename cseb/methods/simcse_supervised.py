@@ -14,7 +14,7 @@ SIMCSE_SUP = Method(
     recipe=recipe(steps=1_617, batch_size=512, learning_rate=5e-5, warmup=0, max_length=32, eval_every=125),
     deviations=(
         "triples: the paper counts 314k entailment pairs, the released file has 275601 premises with both kinds; the "
-        "corpus must be such lines of TAB-separated triples (cseb.data.nli makes them from SNLI's files)",
+        "corpus must be such lines of TAB-separated triples (cseb.data.lines makes them from SNLI's files)",
         "recipe: three epochs of the released triples are 1617 steps; kept for every fraction of the corpus",
         "recipe: SimCSE's text evaluates every 250 steps, its scripts every 125; we take 125",
         "recipe: trained in fp16 by the authors; fp32 here, `+recipe(precision=bf16)` is the option",

@@ -1,14 +1,17 @@
-"""Bases of the built-in parts: an annotated class attribute is an option, as in a dataclass."""
+"""Bases of the built-in parts, whose annotated class attributes are options, and checks of the contract of parts."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import KW_ONLY, dataclass
 from inspect import get_annotations
 from typing import Any, ClassVar, Self, dataclass_transform
 
 from torch import Tensor, nn
 
+from cseb.encoder import interface
 from cseb.encoder.interface import FROZEN, Shape
+from cseb.errors import BadSpec, shortened
 from cseb.parts import LossInputs, Reads, reads
 
 
@@ -77,3 +80,106 @@ class PairLoss(LossTerm):
     def loss(self, left: Tensor, right: Tensor) -> Tensor:
         """Return a scalar for the vectors of both views, (B, P) each."""
         raise NotImplementedError
+
+
+# What a part may need of the backbone, in words; FROZEN is of the first training stage.
+NEEDS = {
+    interface.LAYERS: "states of several layers",
+    interface.ATTENTIONS: "attention maps",
+    interface.PADDING: "states of padding",
+    interface.POOLED: "a pre-trained pooler",
+    interface.LANGUAGE: "a map from states to words",
+    interface.CONTEXT: "states that depend on the tokens around them",
+    interface.BOTH_SIDES: "a first token that sees the whole sentence",
+    interface.EMBEDDINGS: "an embedding layer that can be reached",
+    interface.FROZEN: "a first training stage",
+}
+NEEDING = ("terms", "pooler", "network")  # slots whose parts say what they want of the backbone
+COUNTING = ("terms", "views")  # slots whose parts count views
+# What else the parts of a slot must be able to do.
+METHODS = {
+    "terms": ("__call__",),
+    "views": ("__call__",),
+    "pooler": ("__call__",),
+    "head": ("__call__",),
+    "compose": ("check", "__call__"),
+    "regulariser": ("attach",),
+    "memory": ("fits", "start", "negatives", "remember"),
+    "stages": ("methods",),
+    "network": ("__call__",),
+    "tuning": ("attach", "plain", "detach"),
+    "wrapper": ("check", "__call__"),
+    "mixer": ("__call__",),
+    "post": ("fits", "fit", "__call__"),
+}
+
+
+def check_contract(slot: str, name: str, part: Any) -> None:
+    """Raise BadSpec, naming the part and what is expected, if it lacks something of the contract in `cseb.parts`."""
+    if slot in NEEDING:
+        needs = getattr(part, "needs", None)
+        if isinstance(needs, str) or not isinstance(needs, Collection) or not set(needs) <= set(NEEDS):
+            allowed = ", ".join(map(repr, NEEDS))
+            problem = "has no needs" if needs is None else f"has needs = {shortened(needs)}"
+            raise BadSpec(f"{name}: its class {problem}; write needs = frozenset() or a frozenset of {allowed}")
+    if slot in COUNTING:
+        views = getattr(part, "views", None)
+        if isinstance(views, bool) or not isinstance(views, int) or views < 1:
+            problem = "has no views" if views is None else f"has views = {shortened(views)}"
+            meaning = "how many views it compares" if slot == "terms" else "how many views it gives"
+            raise BadSpec(f"{name}: its class {problem}; write {meaning}, such as views = 2")
+    for method in METHODS.get(slot, ()):
+        if not callable(getattr(part, method, None)):
+            raise BadSpec(f"{name}: its class has no method {method}; see cseb.parts for what the slot {slot} needs")
+
+
+def check_needs(slot: str, name: str, part: Any, shape: interface.Shape | None) -> None:
+    """Raise BadSpec if the family of this encoder lacks what a part, or its class, needs."""
+    needs: object = getattr(part, "needs", None)
+    if shape is None or not isinstance(needs, frozenset):
+        return
+    lacking = [NEEDS[need] for need in NEEDS if need in needs - shape.family.gives - {interface.FROZEN}]
+    if lacking:
+        cure = {"pooler": f"take +{shape.family.pooler}", "views": "take another view, such as +delete"}
+        raise BadSpec(
+            f"{name} needs {lacking[0]}, and the encoder is {shape.family.what}; {cure.get(slot, 'take it out')}"
+        )
+
+
+def check_mask_token(name: str, shape: interface.Shape) -> None:
+    """Raise BadSpec if the tokenizer of the encoder has no mask token."""
+    if not shape.mask_token:
+        raise BadSpec(f"{name}: this encoder's tokenizer has no mask token; take a method without {name}")
+
+
+def check_masked_lm(name: str, shape: interface.Shape) -> None:
+    """Raise BadSpec if the encoder has no mask token, or its files contain no masked-LM head."""
+    check_mask_token(name, shape)
+    if not shape.language:
+        raise BadSpec(
+            f"{name}: this encoder's files have no masked-LM head; take a method without {name}, or its full files"
+        )
+
+
+def check_dropout(name: str, shape: interface.Shape) -> None:
+    """Raise BadSpec if the encoder has no dropout, which has to make the views differ."""
+    if shape.dropout == 0:
+        raise BadSpec(
+            f"{name}: this encoder's dropout rates are all 0, so both views are equal; add +recipe(dropout=0.1)"
+        )
+
+
+def check_attention(name: str, shape: interface.Shape) -> None:
+    """Raise BadSpec if the self-attention modules of the encoder cannot be changed."""
+    if not shape.open_attention:
+        raise BadSpec(f"{name}: this encoder's self-attention cannot be reached; take BERT, RoBERTa or their like")
+
+
+def check_scalar(name: str, value: Any) -> None:
+    """Raise BadSpec if the value of a term is not a tensor of one number."""
+    if not isinstance(value, Tensor):
+        raise BadSpec(f"{name}: returned {type(value).__name__}; a term returns a tensor of one number, its loss")
+    if value.dim():
+        raise BadSpec(
+            f"{name}: returned a tensor of shape {tuple(value.shape)}; a term returns one number, such as its mean"
+        )

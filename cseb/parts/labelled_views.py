@@ -10,13 +10,11 @@ import numpy.typing as npt
 import torch
 import torch.nn.functional as F
 
-from cseb.data.class_pairs import ITERATIONS, class_pairs
-from cseb.data.lines import columns, labelled, rated_pairs
+from cseb.data.lines import ITERATIONS, class_pairs, columns, labelled, rated_pairs
 from cseb.encoder.interface import Rows
 from cseb.errors import BadData, BadSpec
 from cseb.methods.option_types import Count, Rate, Size
-from cseb.parts.base import BasePart, EncoderPart
-from cseb.parts.contract_checks import check_dropout
+from cseb.parts.base import BasePart, EncoderPart, check_dropout
 
 MOST_LABELLED = 5_000  # sentences; all their pairs are in memory
 

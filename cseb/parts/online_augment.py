@@ -14,7 +14,7 @@ from cseb.encoder.encoder import Encoder
 from cseb.encoder.interface import ATTENTIONS, CONTEXT, Shape
 from cseb.errors import BadSpec, between
 from cseb.methods.option_types import Count, Rate, Size
-from cseb.parts.contract_checks import check_dropout, check_mask_token
+from cseb.parts.base import check_dropout, check_mask_token
 from cseb.parts.views import Twice
 from cseb.words import clusters
 

@@ -10,8 +10,7 @@ from torch import Tensor, nn
 
 from cseb.encoder.random_streams import random_stream
 from cseb.methods.option_types import DropoutRate
-from cseb.parts.base import EncoderPart
-from cseb.parts.contract_checks import check_attention
+from cseb.parts.base import EncoderPart, check_attention
 
 
 def drop_heads(context: Tensor, kept: Tensor) -> Tensor:

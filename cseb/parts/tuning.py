@@ -20,8 +20,7 @@ from cseb.encoder.encoder import Encoder
 from cseb.encoder.interface import LAYERS, Shape
 from cseb.errors import BadSpec, did_you_mean
 from cseb.methods.option_types import Count, DropoutRate, Positive
-from cseb.parts.base import EncoderPart
-from cseb.parts.contract_checks import check_attention
+from cseb.parts.base import EncoderPart, check_attention
 from cseb.parts.heads import INITIAL_SPREAD
 
 AFTER = ("pooler", "final_norm")  # modules of a backbone that stand behind its layers

@@ -18,8 +18,7 @@ from cseb.encoder.random_streams import random_stream
 from cseb.errors import BadData, BadSpec
 from cseb.methods.option_types import Count, DropoutRate, Rate
 from cseb.parts import Rendering
-from cseb.parts.base import BasePart, EncoderPart
-from cseb.parts.contract_checks import check_dropout
+from cseb.parts.base import BasePart, EncoderPart, check_dropout
 
 
 @contextmanager

@@ -14,14 +14,13 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from cseb.data.bounded import read_bytes, shown
-from cseb.data.files import written
+from cseb.data.files import ANOTHER, prepare, written
 from cseb.errors import BadData, BadResults, did_you_mean
 from cseb.progress import counted
 from cseb.records.archive import Archive
 from cseb.records.items import LARGEST as LARGEST_ITEMS
 from cseb.records.items import Items, items_bytes, items_of, read_items
 from cseb.records.record import SCHEMA, Record
-from cseb.records.writable import ANOTHER, prepare
 from cseb.text import plain, quantity
 
 LARGEST = 2**22  # bytes; a record has some ten thousand

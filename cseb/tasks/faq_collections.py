@@ -14,8 +14,7 @@ from typing import Literal, NamedTuple
 from xml.etree import ElementTree
 
 from cseb.data.bounded import MIB, read_bytes
-from cseb.data.manifest import data_sets
-from cseb.data.places import locate
+from cseb.data.manifest import data_sets, locate
 from cseb.data.tables import read_table
 from cseb.errors import BadData
 from cseb.tasks.retrieval import Ranked, faq, judged

@@ -17,8 +17,7 @@ from typing import NamedTuple
 from cseb.data.bounded import MIB, read_bytes
 from cseb.data.files import unpacked
 from cseb.data.hub import hub_file
-from cseb.data.manifest import DataFile, OnHub, data_sets, files_of
-from cseb.data.places import ROOTS, unpacked_at
+from cseb.data.manifest import ROOTS, DataFile, OnHub, data_sets, files_of, unpacked_at
 from cseb.data.tables import LARGEST
 from cseb.errors import BadData
 from cseb.tasks.pairs import Pairs, RatedPairs

@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from cseb.data.class_pairs import ClassPairs
+from cseb.data.lines import ClassPairs
 
 Vectors = npt.NDArray[np.float32]
 Embed = Callable[[Sequence[str]], Vectors]  # N sentences to (N, D), same order

@@ -18,7 +18,7 @@ from cseb.methods.part_facts import facts, slot_of
 from cseb.methods.recipe import Recipe
 from cseb.methods.spec import Method, Part
 from cseb.parts import Composer, Memory, Mixer, Network, Outside, Regulariser, Stages, Term, Tuning, View, Wrapper
-from cseb.parts.contract_checks import check_contract, check_needs
+from cseb.parts.base import check_contract, check_needs
 from cseb.registry import SLOTS
 from cseb.seeds import INIT, VIEWS, Seed, distinct, stream_seed
 

@@ -17,7 +17,7 @@ from cseb.encoder.encoder import Encoder
 from cseb.encoder.interface import ATTENTIONS, PADDING, EncodedView
 from cseb.encoder.random_streams import TermGenerators, random_stream, replayed
 from cseb.parts import ALL, EVERYTHING, Hiding, LossInputs, Queued, Reads, Rendering, Term
-from cseb.parts.contract_checks import check_scalar
+from cseb.parts.base import check_scalar
 from cseb.seeds import distinct
 from cseb.training.batches import Batch
 from cseb.training.build import Built

@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from torch.optim import AdamW
 from torch.optim.lr_scheduler import LambdaLR
 
-from cseb.data.class_pairs import ClassPairs
+from cseb.data.lines import ClassPairs
 from cseb.encoder.device_batches import tensors
 from cseb.encoder.encoder import Encoder
 from cseb.encoder.random_streams import RandomStreams

@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import spearmanr
 
 import cseb
-from cseb.commands.grid_text import _power
+from cseb.commands.progress import _power
 from cseb.errors import BadResults
 from cseb.records.store import Store
 from cseb.tasks.evaluate import load_task
@@ -164,7 +164,7 @@ def test_git_shows_no_bookkeeping_in_whoevers_repository(results: Path) -> None:
     import shutil
     import subprocess
 
-    from cseb.records.writable import HIDDEN, hide
+    from cseb.data.files import HIDDEN, hide
 
     git = shutil.which("git") or pytest.skip("git is not installed")
     call("compare", results)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cseb.data import places
+from cseb.data import manifest
 from cseb.data.manifest import data_sets
 from cseb.registry import TASKS
 from cseb.tasks.names import parse_names
@@ -22,7 +22,7 @@ from tests.world import WORLD
 def empty_caches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from huggingface_hub import constants
 
-    monkeypatch.setattr(places, "user_cache_path", lambda name: tmp_path / "unpacked")
+    monkeypatch.setattr(manifest, "user_cache_path", lambda name: tmp_path / "unpacked")
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
 
 

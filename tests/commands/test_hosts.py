@@ -15,8 +15,7 @@ import pytest
 from cseb.commands import hosts
 from cseb.errors import BadBenchmark, BadSpec, CsebError, UnknownName
 from cseb.experiment.job import Job
-from cseb.launchers.events import Watch
-from cseb.launchers.job_runner import JobRunner
+from cseb.launchers.job_runner import JobRunner, Watch
 from cseb.launchers.local import Local
 from cseb.launchers.ray import Ray
 from cseb.launchers.slurm import Slurm

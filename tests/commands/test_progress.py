@@ -11,7 +11,7 @@ from rich.console import Console
 
 from cseb.commands.progress import Board, mean_points, picture, watching
 from cseb.experiment.job import Job
-from cseb.launchers.events import Broken, Event, Finished, Started
+from cseb.launchers.job_runner import Broken, Event, Finished, Started
 from cseb.records.progress import Progress
 from cseb.text import duration
 from tests.standin_jobs import job, record

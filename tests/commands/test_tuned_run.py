@@ -13,7 +13,7 @@ import cseb
 from cseb.commands.planned_grid import run_stages
 from cseb.commands.run import plan_grid
 from cseb.experiment.benchmark import Benchmark, load, override, text
-from cseb.launchers.events import Event, Started
+from cseb.launchers.job_runner import Event, Started
 from tests.command_line import printed
 from tests.conftest import SENTENCES
 from tests.factory import stored

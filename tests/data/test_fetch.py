@@ -12,9 +12,8 @@ from typing import BinaryIO
 
 import pytest
 
-from cseb.data import hub, places
-from cseb.data.manifest import DataFile, DataSet, OnHub
-from cseb.data.places import fetch, locate
+from cseb.data import hub, manifest
+from cseb.data.manifest import DataFile, DataSet, OnHub, fetch, locate
 from cseb.errors import BadData, BadResults
 
 CONTENT = {"MR/a.pos": b"good\n", "MR/a.neg": b"bad\n"}
@@ -28,7 +27,7 @@ def caches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Empty caches of our own, and no hub unless a test brings one."""
     from huggingface_hub import constants
 
-    monkeypatch.setattr(places, "user_cache_path", lambda name: tmp_path / "unpacked")
+    monkeypatch.setattr(manifest, "user_cache_path", lambda name: tmp_path / "unpacked")
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
     monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:9")
@@ -63,7 +62,7 @@ def test_an_interrupted_unpacking_leaves_nothing_half(
         raise KeyboardInterrupt
 
     monkeypatch.setattr(tarfile.TarFile, "extractall", stopped)
-    monkeypatch.setattr(places, "hub_file", lambda repository, file: archive / file)
+    monkeypatch.setattr(manifest, "hub_file", lambda repository, file: archive / file)
     (tmp_path / "unpacked").mkdir()
     with pytest.raises(KeyboardInterrupt):
         fetch(PACKED, PACKED.files, None)

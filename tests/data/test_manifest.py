@@ -7,8 +7,7 @@ import pytest
 import yaml
 
 from cseb.data import shipped
-from cseb.data.manifest import DataSet, check, count, data_sets, named
-from cseb.data.places import below
+from cseb.data.manifest import DataSet, below, check, count, data_sets, named
 from cseb.errors import UnknownName
 from cseb.registry import TASKS
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from cseb.data.nli import COLUMNS, CONTRADICTION, ENTAILMENT, nli_triples, read_nli
+from cseb.data.lines import COLUMNS, CONTRADICTION, ENTAILMENT, nli_triples, read_nli
 
 SNLI = Path(__file__).parents[2].parent / "shared" / "data" / "snli"
 ROWS = [

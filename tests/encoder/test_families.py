@@ -7,7 +7,7 @@ import pytest
 from benchmarks.marked import with_table
 from cseb.encoder.families import BIDIRECTIONAL, DECODER, family_of
 from cseb.encoder.interface import BOTH_SIDES, CONTEXT, GIVEN
-from cseb.parts.contract_checks import NEEDS
+from cseb.parts.base import NEEDS
 from tests.conftest import ROOT, script_of
 
 

@@ -109,7 +109,7 @@ def test_a_grid_is_sent_job_by_job(tmp_path: Path, fakes: list[Fake]) -> None:
 def test_a_tracker_that_fails_ends_no_grid(
     tmp_path: Path, fakes: list[Fake], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from cseb.launchers.events import Finished
+    from cseb.launchers.job_runner import Finished
 
     def fail(self: Fake) -> None:
         raise ConnectionError("no route\nto host")

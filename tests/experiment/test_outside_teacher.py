@@ -9,7 +9,7 @@ import pytest
 
 from cseb.data.corpus import pack
 from cseb.errors import BadData
-from cseb.experiment import outside_teacher
+from cseb.experiment import train_job
 from cseb.experiment.benchmark import Benchmark
 from cseb.experiment.job import Job
 from cseb.experiment.plan import plan
@@ -55,7 +55,7 @@ def test_the_content_of_a_teacher_is_part_of_the_identity(teacher: str, job_of: 
 def test_a_job_trains_with_its_teacher_and_gives_the_same_bits_from_kept_vectors(
     teacher: str, job_of: Callable[..., Job], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(outside_teacher, "cache_folder", lambda: tmp_path / "kept")
+    monkeypatch.setattr(train_job, "cache_folder", lambda: tmp_path / "kept")
     job = job_of(teacher)
     curves = []
     for _ in range(2):
@@ -68,9 +68,9 @@ def test_a_job_trains_with_its_teacher_and_gives_the_same_bits_from_kept_vectors
 def test_vectors_are_kept_for_the_same_list_of_texts_alone(
     teacher: str, job_of: Callable[..., Job], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(outside_teacher, "cache_folder", lambda: tmp_path / "kept")
+    monkeypatch.setattr(train_job, "cache_folder", lambda: tmp_path / "kept")
     asked: list[int] = []
-    embedder = outside_teacher.find(teacher, "")
+    embedder = train_job.find(teacher, "")
 
     def counting() -> object:
         def embed(texts: Sequence[str]) -> np.ndarray:
@@ -79,15 +79,15 @@ def test_vectors_are_kept_for_the_same_list_of_texts_alone(
 
         return embed
 
-    monkeypatch.setattr(outside_teacher, "find", lambda *a, **k: replace(embedder, open=counting))
+    monkeypatch.setattr(train_job, "find", lambda *a, **k: replace(embedder, open=counting))
     stage = JobTraining.of(job_of(teacher), pack("mine", SENTENCES)).built.outside
     assert isinstance(stage, OutsideTeacher)
-    embed = outside_teacher.vectors(stage, "cpu", 1, False)
+    embed = train_job.vectors(stage, "cpu", 1, False)
     once, again = embed(SENTENCES[:6]), embed(SENTENCES[:6])
     embed(SENTENCES[:7])
     assert asked == [6, 7]
     assert np.array_equal(once, again)
-    monkeypatch.setattr(outside_teacher, "cache_folder", lambda: tmp_path / "teacher.npz")  # a file is no folder
+    monkeypatch.setattr(train_job, "cache_folder", lambda: tmp_path / "teacher.npz")  # a file is no folder
     assert np.array_equal(embed(SENTENCES[:6]), once)
 
 
@@ -98,4 +98,4 @@ def test_a_teacher_that_is_not_there_is_named_before_anything_trains(job_of: Cal
 
 def test_its_width_is_asked_of_the_teacher_itself(teacher: str, job_of: Callable[..., Job]) -> None:
     stage = JobTraining.of(job_of(teacher, "+outside_teacher(width=own)+project(width=5)"), pack("mine", SENTENCES))
-    assert outside_teacher.width_of(stage.built.outside) == 5
+    assert train_job.width_of(stage.built.outside) == 5

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from cseb.analysis.comparable import stale
 from cseb.embedders import find
 from cseb.embedders.interface import EncoderOptions
 from cseb.encoder.encoder import Encoder
@@ -18,7 +19,6 @@ from cseb.experiment.job import Job
 from cseb.experiment.plan import plan
 from cseb.experiment.run_job import run_job
 from cseb.records.progress import Progress
-from cseb.records.staleness import stale
 from cseb.tasks.evaluate import load_task
 from cseb.tasks.names import parse_tasks
 from cseb.training import loop as training

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from cseb.launchers import launch
-from cseb.launchers.events import Broken, Event
+from cseb.launchers.job_runner import Broken, Event
 from cseb.launchers.local import Local
 from cseb.records.record import Record
 from cseb.records.store import Store

@@ -13,7 +13,7 @@ import pytest
 from cseb.launchers import claims as claims_module
 from cseb.launchers import launch
 from cseb.launchers.claims import EXPIRY, Claims, claims_of, folder_of, process_start
-from cseb.launchers.events import Broken, Event, Finished, Started
+from cseb.launchers.job_runner import Broken, Event, Finished, Started
 from cseb.launchers.local import Local
 from cseb.records.progress import Progress
 from cseb.records.store import Store

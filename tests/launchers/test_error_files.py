@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cseb.launchers.claims import folder_of, note, reasons
-from cseb.launchers.events import Broken, Started
+from cseb.launchers.job_runner import Broken, Started
 
 KEY = "0123456789abcdef"
 

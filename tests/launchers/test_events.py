@@ -2,7 +2,7 @@
 
 import pytest
 
-from cseb.launchers.events import Broken, Started, Summary
+from cseb.launchers.job_runner import Broken, Started, Summary
 
 
 def test_events_are_counted() -> None:

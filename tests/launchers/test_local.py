@@ -17,8 +17,7 @@ from cseb.commands.hosts import workers_of as workers_of_grid
 from cseb.errors import BadBenchmark
 from cseb.experiment.job import Job
 from cseb.launchers import launch, local
-from cseb.launchers.events import Broken, Event, Finished, Started
-from cseb.launchers.job_runner import JobRunner
+from cseb.launchers.job_runner import Broken, Event, Finished, JobRunner, Started
 from cseb.launchers.local import Local, least_used
 from cseb.records.progress import Progress
 from cseb.records.store import Store

@@ -20,7 +20,7 @@ from cseb.errors import BadBenchmark
 from cseb.experiment.benchmark import load, override
 from cseb.experiment.plan import plan
 from cseb.launchers import launch
-from cseb.launchers.events import Broken, Event, Finished, Started
+from cseb.launchers.job_runner import Broken, Event, Finished, Started
 from cseb.launchers.ray import Ray
 from cseb.records.store import Store
 from tests import standin_jobs

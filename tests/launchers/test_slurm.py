@@ -12,8 +12,7 @@ import pytest
 from cseb.experiment.benchmark import load, override
 from cseb.experiment.plan import plan
 from cseb.launchers import launch, slurm
-from cseb.launchers.events import Broken
-from cseb.launchers.job_runner import RUN_JOB, JobRunner
+from cseb.launchers.job_runner import RUN_JOB, Broken, JobRunner
 from cseb.launchers.slurm import Slurm, requested_gpus
 from cseb.records.store import Store
 from tests import standin_jobs

@@ -16,7 +16,7 @@ import pytest
 from cseb.errors import BadBenchmark
 from cseb.experiment.job import Job
 from cseb.launchers import launch, slurm
-from cseb.launchers.events import Broken, Event, Finished, Started
+from cseb.launchers.job_runner import Broken, Event, Finished, Started
 from cseb.launchers.slurm import Slurm
 from cseb.records.progress import Progress
 from cseb.records.store import Store

@@ -9,7 +9,7 @@ import torch
 
 from cseb.encoder.interface import ATTENTIONS, LAYERS
 from cseb.errors import BadSpec
-from cseb.parts.contract_checks import METHODS, check_contract, check_scalar
+from cseb.parts.base import METHODS, check_contract, check_scalar
 
 STATED: Mapping[str, object] = {"needs": frozenset({LAYERS, ATTENTIONS}), "views": 2}
 

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from cseb.analysis.comparable import stale
 from cseb.analysis.options import options
 from cseb.analysis.study import gather
 from cseb.commands.provenance import field_differences, story
 from cseb.errors import BadResults
 from cseb.methods.spec import Option, Part
 from cseb.records.method_text import PartDifference, Stated, part_differences, read_method
-from cseb.records.staleness import stale
 from cseb.records.store import Store
 from cseb.regression.comparison import unchanged
 from tests.factory import record

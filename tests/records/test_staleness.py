@@ -6,11 +6,11 @@ from types import SimpleNamespace
 
 import pytest
 
+from cseb.analysis import comparable
+from cseb.analysis.comparable import stale
 from cseb.analysis.study import gather
 from cseb.errors import BadResults
-from cseb.records import staleness
 from cseb.records.record import Subset
-from cseb.records.staleness import stale
 from cseb.version import WORD_VERSIONS
 from tests.factory import record
 
@@ -46,7 +46,7 @@ def test_another_version_of_trainer_or_encoder_is_stale(monkeypatch: pytest.Monk
     newer = trained.model_copy(update={"trainer_version": 2})
     assert stale(newer) == "made with trainer@2, now trainer@1"
     assert stale(trained.model_copy(update={"encoder_version": 3})) == "made with encoder@3, now encoder@1"
-    monkeypatch.setattr(staleness, "TRAINER_VERSION", 2)
+    monkeypatch.setattr(comparable, "TRAINER_VERSION", 2)
     assert stale(trained) == "made with trainer@1, now trainer@2"
     assert stale(newer) == stale(scored) == ""
 
@@ -56,7 +56,7 @@ def test_a_table_leaves_records_of_another_trainer_out(monkeypatch: pytest.Monke
     old, new = record(seed=0), record(seed=1).model_copy(update={"trainer_version": 2})
     table = gather([old, new])
     assert (table.seeds, table.stale) == ((0,), ("made with trainer@2, now trainer@1",))
-    monkeypatch.setattr(staleness, "TRAINER_VERSION", 3)
+    monkeypatch.setattr(comparable, "TRAINER_VERSION", 3)
     with pytest.raises(BadResults, match="all 2 are stale"):
         gather([old, new])
 
@@ -66,4 +66,4 @@ def test_a_bag_of_words_baseline_of_another_version_is_an_older_row() -> None:
     before = record(resolved="words(count='tf-idf')@1")
     assert stale(now) == ""
     assert stale(before) == f"made with words@1, now words@{WORD_VERSIONS['tf-idf']}"
-    assert staleness.other_versions(before) == ("words@1",)
+    assert comparable.other_versions(before) == ("words@1",)

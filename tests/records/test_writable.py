@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from cseb.data.files import ABANDONED, hide
 from cseb.errors import BadResults
 from cseb.records.store import Store
-from cseb.records.writable import ABANDONED, hide
 from tests.records.test_store import fail, names
 
 

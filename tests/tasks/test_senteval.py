@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cseb.data import places
+from cseb.data import manifest
 from cseb.data.files import unpacked
 from cseb.errors import BadData
 from cseb.tasks import senteval as senteval_files
@@ -153,7 +153,7 @@ def test_without_a_folder_the_archive_of_the_hub_is_unpacked_once(
     with tarfile.open(archive, "w") as tar:
         tar.add(senteval, "senteval")
     monkeypatch.setattr(senteval_files, "hub_file", lambda name, file: archive)
-    monkeypatch.setattr(places, "user_cache_path", lambda name: tmp_path / "cache" / name)
+    monkeypatch.setattr(manifest, "user_cache_path", lambda name: tmp_path / "cache" / name)
     root = data_root(None)
     assert root == tmp_path / "cache/cseb/senteval-blob/senteval"
     assert READERS["stsb"](root)[0].gold == READERS["stsb"](senteval)[0].gold

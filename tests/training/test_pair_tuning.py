@@ -14,7 +14,7 @@ from sentence_transformers.sentence_transformer.losses import CosineSimilarityLo
 from torch.optim.lr_scheduler import LambdaLR
 
 import cseb
-from cseb.data.class_pairs import ITERATIONS, ClassPairs, class_pairs
+from cseb.data.lines import ITERATIONS, ClassPairs, class_pairs
 from cseb.encoder.encoder import Encoder
 from cseb.errors import BadData, BadSpec, CsebError
 from cseb.methods.grammar import parse_method

@@ -13,8 +13,7 @@ from cseb.encoder.interface import LANGUAGE, LAYERS
 from cseb.errors import BadSpec
 from cseb.methods.option_types import Between, Count, Rate
 from cseb.parts import LossInputs, Reads, reads
-from cseb.parts.base import EncoderPart, LossTerm
-from cseb.parts.contract_checks import check_masked_lm
+from cseb.parts.base import EncoderPart, LossTerm, check_masked_lm
 from cseb.parts.heads import INITIAL_SPREAD, new_linear, start_as_bert, times_width
 from cseb.parts.terms.masked_language_modelling import corrupt, masked_language, select
 

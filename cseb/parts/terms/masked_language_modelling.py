@@ -20,8 +20,7 @@ from cseb.encoder.loading import LANGUAGE_HEADS, LanguageWeights, configuration
 from cseb.errors import BadData, BadSpec, first_line
 from cseb.methods.option_types import Count, DropoutRate, Rate
 from cseb.parts import ALL, LossInputs, Reads, reads
-from cseb.parts.base import EncoderPart, LossTerm
-from cseb.parts.contract_checks import check_masked_lm
+from cseb.parts.base import EncoderPart, LossTerm, check_masked_lm
 from cseb.parts.heads import INITIAL_SPREAD, start_as_bert, times_width
 
 HIDDEN, SWAPPED = 0.8, 0.1  # of the selected tokens; the rest stay as they are. Source: Devlin et al. 2019, section 3.1

@@ -18,8 +18,7 @@ from cseb.encoder.encoder import Encoder
 from cseb.errors import BadData, BadSpec, first_line
 from cseb.methods.option_types import Rate
 from cseb.parts import ALL, LossInputs, reads
-from cseb.parts.base import EncoderPart, LossTerm
-from cseb.parts.contract_checks import check_mask_token
+from cseb.parts.base import EncoderPart, LossTerm, check_mask_token
 from cseb.parts.terms.masked_language_modelling import corrupt, joined, load_masked_lm, select
 
 ROWS = 32  # filled in at once; logits over a vocabulary are large

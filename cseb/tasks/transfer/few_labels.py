@@ -10,7 +10,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from cseb.data.class_pairs import class_pairs
+from cseb.data.lines import class_pairs
 from cseb.data.subset import order
 from cseb.errors import BadData, BadSpec, CsebError
 from cseb.progress import tell
