@@ -1,7 +1,5 @@
 """The command line as a user types it, in this process."""
 
-from __future__ import annotations
-
 from functools import cache
 
 from typer import testing

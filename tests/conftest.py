@@ -1,7 +1,5 @@
 """Small real encoders for tests: random weights, saved as any user's folder would be."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import shutil

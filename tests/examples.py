@@ -7,8 +7,6 @@ is there. `pycon` is a doctest. `pip install --editable .` builds the wheel of t
 do (make, git) is not tried.
 """
 
-from __future__ import annotations
-
 import doctest
 import os
 import re

@@ -1,7 +1,5 @@
 """Records as `cseb run` writes them, with made-up numbers."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -3,8 +3,6 @@
 Python's own end, with what it flushes and calls, is left out: where that matters, start a process.
 """
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import sys

@@ -1,7 +1,5 @@
 """The part of the Hugging Face hub that a push talks to, on this machine: what was asked, and what it holds."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """A contract for import-linter: zero circles of files, counting imports inside functions too."""
 
-from __future__ import annotations
-
 from graphlib import CycleError, TopologicalSorter
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The pages README, CONTRIBUTING and docs: their blocks, their commands, and what these should print."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Iterator

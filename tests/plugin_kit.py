@@ -1,7 +1,5 @@
 """A package of another author with a term and a method, as it lies on disk once it is installed."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from subprocess import CompletedProcess

@@ -1,7 +1,5 @@
 """A real Slurm for tests: controller, node daemon and munge on this machine, with a configuration of their own."""
 
-from __future__ import annotations
-
 import getpass
 import os
 import shutil

@@ -1,7 +1,5 @@
 """A program that runs a grid of small jobs without torch and goes on where it was, as `cseb run` does; to be killed."""
 
-from __future__ import annotations
-
 import contextlib
 import sys
 import time

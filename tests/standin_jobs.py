@@ -1,7 +1,5 @@
 """Jobs that need no torch: what a job does is its label. Also a program that launches them, for tests of signals."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

@@ -1,7 +1,5 @@
 """Standard error without progress, which a slow machine adds, and without a remark on small vocabularies of tests."""
 
-from __future__ import annotations
-
 import re
 
 TIME = r"[\d.,]+ (s|min|h)"

@@ -1,7 +1,5 @@
 """Who may import whom, as pyproject.toml has it; and what a quick command must not load."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Packing folders: what goes in, and what is refused before anything is written."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

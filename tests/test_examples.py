@@ -3,8 +3,6 @@
 After a change of what is printed: RENEW=1 pytest tests/test_examples.py writes the new output into the pages.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Whatever is killed, filled up or damaged: no file is torn, no finished job is lost, and in the end nothing shows."""
 
-from __future__ import annotations
-
 import os
 import random
 import signal

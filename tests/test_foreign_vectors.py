@@ -1,7 +1,5 @@
 """Word vectors, functions and saved runs of strangers: what is wrong with them is one line, and never a wrong score."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The tables of all methods and their costs are those that registry, published scores and the demo's results give."""
 
-from __future__ import annotations
-
 import csv
 import re
 from pathlib import Path

@@ -106,9 +106,7 @@ def test_no_such_part_of_the_corpus(ref: str) -> None:
 
 
 @pytest.mark.parametrize("damage", [b"", b"no gzip", gzip.compress(b"other\n", mtime=0), None])
-def test_a_file_that_is_damaged_or_gone_is_one_line(
-    damage: bytes | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_damaged_file_is_one_line(damage: bytes | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.copytree(open_data.FOLDER / "tasks", tmp_path / "tasks")
     shutil.copy(open_data.FOLDER / "files.json", tmp_path)
     monkeypatch.setattr(open_data, "FOLDER", tmp_path)

@@ -1,7 +1,5 @@
 """Parameters of commands: read from text as from lists, checked by their definitions, written into docstrings."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Sequence
 from pathlib import Path

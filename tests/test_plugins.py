@@ -1,7 +1,5 @@
 """A package that brings parts, methods and tasks of its own, installed for real: what it states, and what it costs."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from dataclasses import asdict

@@ -1,7 +1,5 @@
 """Who hears how far a long piece of work is."""
 
-from __future__ import annotations
-
 import pytest
 
 from cseb.progress import counted, heard, listening, reading, remark, tell, unheard

@@ -1,7 +1,5 @@
 """Names: found on first use, offered by other packages, and refused with the reason where they cannot be used."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path

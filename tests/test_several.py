@@ -1,7 +1,5 @@
 """Several processes that share each batch: where each of them is, which jobs all run, and what a failure ends."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 
@@ -49,9 +47,7 @@ def place(monkeypatch: pytest.MonkeyPatch, names: dict[str, str]) -> None:
         ({"RANK": "0", "WORLD_SIZE": "2"}, "no MASTER_ADDR"),
     ],
 )
-def test_a_place_that_cannot_be_is_one_line(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, names: dict[str, str], wrong: str
-) -> None:
+def test_a_wrong_place(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, names: dict[str, str], wrong: str) -> None:
     place(monkeypatch, names)
     assert wrong in refused(*SMALL, "--results", str(tmp_path / "results"))
     assert not (tmp_path / "results").exists()
@@ -75,7 +71,7 @@ def test_several_processes_take_one_job_at_a_time(tmp_path: Path, options: tuple
 
 
 @pytest.mark.parametrize(("rank", "stopped", "code"), [("0", False, 1), ("1", False, 0), ("1", True, 130)])
-def test_only_the_first_tells_of_failed_jobs_for_the_others_end_before_it(
+def test_only_rank_0_tells(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, rank: str, stopped: bool, code: int
 ) -> None:
     place(monkeypatch, PLACE | {"RANK": rank})
@@ -102,9 +98,7 @@ def test_all_processes_run_the_jobs_of_the_first_in_its_order(monkeypatch: pytes
 
 
 @pytest.mark.parametrize(("label", "kind"), [("mistake", BadData), ("bug", ZeroDivisionError), ("memory", MemoryError)])
-def test_what_goes_wrong_in_one_of_several_ends_it_so_that_all_end(
-    tmp_path: Path, label: str, kind: type[Exception]
-) -> None:
+def test_an_error_in_one_process_ends_all(tmp_path: Path, label: str, kind: type[Exception]) -> None:
     """Going on to its next job it would train that one with others that are still at this."""
     job = standin_jobs.job(label)
     task = JobRunner(standin_jobs.TARGET, Store(tmp_path))

@@ -1,7 +1,5 @@
 """The built site needs no network: `make docs` builds it and runs this."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

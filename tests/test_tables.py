@@ -1,7 +1,5 @@
 """The tables of the papers: every one loads, and every one runs in miniature, its triples included."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from functools import cache

@@ -1,7 +1,5 @@
 """One stream of random numbers varied at a time: what changes, what stays, and what a record says of it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import replace

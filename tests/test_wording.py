@@ -1,7 +1,5 @@
 """The pages use the glossary's terms and short sentences."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator

@@ -29,7 +29,7 @@ def test_answers_are_joined_to_their_sentences(tmp_path: Path) -> None:
     ]
 
 
-def test_an_answer_that_is_missing_or_no_text_is_one_line(
+def test_answers_without_text(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = parts(tmp_path, ANSWERS) / "written-01.tsv"

@@ -1,7 +1,5 @@
 """Small studies with items: what each encoder did on each test sentence, and the points that follow from it."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """Records that cannot be compared are refused, or mixed on request and said to be."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import stats
@@ -93,9 +91,7 @@ def test_spreads_are_those_of_scipy() -> None:
         ((), 1, None, None),
     ],
 )
-def test_a_collapsed_seed_is_below_every_other(
-    values: tuple[float, ...], collapsed: int, median: float | None, iqm: float | None
-) -> None:
+def test_collapsed_seeds(values: tuple[float, ...], collapsed: int, median: float | None, iqm: float | None) -> None:
     result = Cell(
         mean=None, sd=None, values=dict(enumerate(values)), absent=dict.fromkeys(range(90, 90 + collapsed), "collapsed")
     )

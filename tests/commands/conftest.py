@@ -1,7 +1,5 @@
 """A folder of results like the demo's, with two steps of training in place of fifty; and two runs with their models."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A run that was packed: every command says of the archive what it says of the folder."""
 
-from __future__ import annotations
-
 import io
 import shutil
 from contextlib import redirect_stdout

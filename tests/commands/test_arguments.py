@@ -1,7 +1,5 @@
 """Lists and texts with commas mean the same."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import pytest
@@ -26,10 +24,7 @@ def test_names_lose_blanks_and_empty_ones_go(given: str | list[str]) -> None:
 
 
 def test_methods_keep_their_options_and_are_named_once() -> None:
-    assert methods_of("simcse,micse+recipe(steps=5,batch_size=8)") == (
-        "simcse",
-        "micse+recipe(steps=5,batch_size=8)",
-    )
+    assert methods_of("simcse,micse+recipe(steps=5,batch_size=8)") == ("simcse", "micse+recipe(steps=5,batch_size=8)")
     assert methods_of("") == methods_of([]) == ()
     with pytest.raises(BadSpec):
         methods_of("simcse+recipe(steps=5")

@@ -1,7 +1,5 @@
 """`cseb check` from the outside: three questions, and what it stores."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -76,9 +74,7 @@ def test_the_same_job_comes_back_bit_for_bit(benchmark: Path) -> None:
 
 
 @pytest.mark.parametrize(("points", "drifts"), [(0.6, True), (0.01, False)])
-def test_a_moved_number_is_a_change_of_code_and_beyond_the_limit_drift(
-    benchmark: Path, points: float, drifts: bool
-) -> None:
+def test_a_changed_number_is_code_and_beyond_the_limit_drift(benchmark: Path, points: float, drifts: bool) -> None:
     edit(record_of(benchmark), shift(points))
     result = call(benchmark)
     assert result.exit_code == 1
@@ -138,7 +134,7 @@ def test_only_the_cells_that_a_benchmark_names_are_checked(grid: Path) -> None:
     assert "no; 1 of 1 cell as expected, 1 of them identical to the last bit" in result.output
 
 
-def test_without_its_data_a_benchmark_is_skipped(
+def test_without_data_it_is_skipped(
     grid: Path, senteval: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     grid.write_text(grid.read_text().replace("toy-captions", "stsb,toy-captions"))

@@ -37,9 +37,7 @@ def test_every_command_refuses_it() -> None:
 
 
 @pytest.mark.parametrize("writable", [True, False])
-def test_compiled_functions_have_a_folder_outside_of_the_temporary_folder(
-    writable: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_compiled_functions_have_a_folder_that_remains(writable: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Torch makes the folder when it is loaded, so it is only named where it can be made."""
     monkeypatch.setattr(os, "environ", dict(os.environ))
     os.environ.pop("TORCHINDUCTOR_CACHE_DIR", None)

@@ -1,7 +1,5 @@
 """`cseb compare` from records on a disk, and what `--dry-run` says before the money is spent."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -175,11 +173,7 @@ def test_git_shows_no_bookkeeping_in_whoevers_repository(results: Path) -> None:
 
     def untracked() -> set[str]:
         said = subprocess.run(
-            [git, "status", "--porcelain", "-uall"],
-            cwd=results,
-            capture_output=True,
-            text=True,
-            check=True,
+            [git, "status", "--porcelain", "-uall"], cwd=results, capture_output=True, text=True, check=True
         )
         return {line[3:].split("/")[0] for line in said.stdout.splitlines()}
 

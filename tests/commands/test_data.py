@@ -1,7 +1,5 @@
 """`cseb data`: its words and exit codes, and that no other command asks the network when files are named."""
 
-from __future__ import annotations
-
 import json
 import socket
 from collections.abc import Callable
@@ -105,7 +103,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     return made
 
 
-def test_no_command_asks_the_network_when_files_are_named(
+def test_named_files_need_no_hub(
     senteval: Path, tmp_path: Path, tiny: Callable[[str], Path], calls: list[object]
 ) -> None:
     (tmp_path / "corpus.txt").write_text("\n".join(SENTENCES * 4))
@@ -126,9 +124,7 @@ def test_no_command_asks_the_network_when_files_are_named(
     assert calls == []
 
 
-def test_the_folder_may_stand_in_the_environment(
-    senteval: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_environment_may_name_the_folder(senteval: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "corpus.txt").write_text("\n".join(SENTENCES))
     commands = (["data", "list", "stsb-dev"], ["data", "overlap", tmp_path / "corpus.txt", "--tasks", "stsb"])
     typed = [call(*command, "--data-dir", senteval) for command in commands]

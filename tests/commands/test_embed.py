@@ -1,7 +1,5 @@
 """Vectors of a user's sentences: those that are scored, in every format, continued after an interruption."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

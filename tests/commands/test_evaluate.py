@@ -1,7 +1,5 @@
 """Anything that embeds, scored as in a notebook."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -80,9 +78,7 @@ def test_tasks_of_different_protocols_have_no_average() -> None:
         (lengths, {"tasks": "toy-de"}, CsebError, "toy-dev"),
     ],
 )
-def test_what_cannot_be_is_one_line(
-    encoder: object, options: dict[str, object], error: type[Exception], words: str
-) -> None:
+def test_bad_input_is_one_line(encoder: object, options: dict[str, object], error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words) as result:
         cseb.evaluate(encoder, **{"tasks": "toy-dev"} | options)  # type: ignore[arg-type]
     assert "\n" not in str(result.value)

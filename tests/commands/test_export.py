@@ -50,9 +50,7 @@ def test_a_folder_has_the_saved_files_and_a_card_that_knows_the_other_seeds(save
 
 
 @pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning")
-def test_a_push_sends_the_folder_under_its_own_name(
-    saved: Saved, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_push_sends_the_folder_under_its_name(saved: Saved, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store, (first, _) = saved
     with serving(monkeypatch) as hub:
         result = export(saved, "--push", "me/small", "--private")
@@ -98,9 +96,7 @@ def test_a_run_without_a_model_says_how_one_is_saved(saved: Saved, tmp_path: Pat
     assert (result.exit_code, "`cseb run --save-models` saves them" in result.stderr) == (2, True)
 
 
-def test_an_onnx_file_needs_packages_that_are_named(
-    saved: Saved, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_onnx_file_needs_named_packages(saved: Saved, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(onnx_graph, "PACKAGES", ("json", "no_such_runtime"))
     result = export(saved, "--to", tmp_path / "x", "--format", "onnx")
     assert (result.exit_code, list(tmp_path.iterdir())) == (2, [])

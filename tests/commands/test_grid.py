@@ -1,7 +1,5 @@
 """A grid from a notebook: the records are those of the command line, and come as a frame."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -45,9 +43,7 @@ def test_a_grid_runs_once_and_goes_on_where_it_was(folder: Path) -> None:
 
 
 @pytest.mark.skipif(not available(), reason="this PyTorch cannot take oneDNN")
-def test_the_library_of_linear_layers_is_settled_once_and_recorded(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_linear_library_is_chosen_once_and_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
 
     def resolved(name: str, threads: int, device: str = "cpu") -> str:

@@ -1,7 +1,5 @@
 """Where jobs run: what may be said of it on the command line, and that it changes no bit of a record."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
@@ -89,7 +87,7 @@ def test_workers_are_a_whole_number(text: str) -> None:
 
 
 @pytest.mark.parametrize(("launcher", "package"), [("ray", "ray"), ("slurm", "submitit")])
-def test_a_package_that_is_missing(
+def test_a_missing_package_is_named(
     launcher: str, package: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, package, None)  # as if it were not installed

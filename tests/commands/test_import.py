@@ -1,7 +1,5 @@
 """`import cseb` costs nothing; each name is there, typed, and its example runs as printed."""
 
-from __future__ import annotations
-
 import doctest
 import inspect
 import re

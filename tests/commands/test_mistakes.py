@@ -1,7 +1,5 @@
 """Mistakes on the command line: one line, exit code 2, never a traceback."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -24,10 +22,7 @@ from tests.world import WORLD
         (["run", "--workers", "two"], "--workers is 'two'"),
         (["run", "--device", "tpu"], "'auto', 'cpu', 'cuda'"),
         (["run", "--processes", "8", "--launcher", "slurm", "--dry-run"], "sbatch --gpus=8 --wrap 'cseb run"),
-        (
-            ["run", "--processes", "8", "--launcher", "ray", "--dry-run"],
-            "job submit --entrypoint-num-gpus=8 -- cseb",
-        ),
+        (["run", "--processes", "8", "--launcher", "ray", "--dry-run"], "job submit --entrypoint-num-gpus=8 -- cseb"),
         (["run", "--device", "cuda"], "--device cuda: torch finds no GPU here; take --device cpu"),
         (["run", "--encoder", "/nowhere", "--corpus", "x.txt", "--device", "cpu"], "x.txt"),
         (["show", "micsee"], "did you mean micse"),
@@ -47,9 +42,7 @@ def test_a_mistake_is_one_line_on_stderr_and_2(arguments: list[str], words: str)
     "option",
     [("--workers", "two"), ("--seed-scope", "x"), ("--linear", "x"), ("--launcher", "x"), ("--launcher", "slurm:x")],
 )
-def test_a_wrong_option_is_refused_before_the_corpus_is_read(
-    option: tuple[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_wrong_option_is_refused_before_planning(option: tuple[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     def plan(*_: object, **__: object) -> None:
         raise AssertionError
 

@@ -1,7 +1,5 @@
 """compare and report: the same pages as the command line prints, and rows as data."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

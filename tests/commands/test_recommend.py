@@ -52,7 +52,7 @@ def test_two_methods_three_seeds_then_five_other_seeds_of_the_best(ask: Callable
     assert "13 examples select pooling and method, 27 others decide." in result.notes
 
 
-def test_the_same_call_again_trains_nothing(
+def test_a_second_call_trains_nothing(
     ask: Callable[..., object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = ask()
@@ -60,7 +60,7 @@ def test_the_same_call_again_trains_nothing(
     assert ask() == first
 
 
-def test_an_interrupted_recommendation_continues(
+def test_an_interrupted_one_goes_on(
     ask: Callable[..., object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = trials.Trials.run
@@ -94,9 +94,7 @@ def winner(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
     )
 
 
-def test_the_model_that_was_scored_is_written(
-    ask: Callable[..., object], winner: Callable[[str], None], tmp_path: Path
-) -> None:
+def test_the_scored_model_is_written(ask: Callable[..., object], winner: Callable[[str], None], tmp_path: Path) -> None:
     winner("crops")
     out = tmp_path / "model"
     result = ask(methods="crops", out=out)
@@ -123,7 +121,7 @@ def test_tf_idf_without_a_score_is_left_out(ask: Callable[..., object], tmp_path
     assert result.sentence.startswith(("Keep", "Use", "Train"))
 
 
-def test_a_pooling_without_training_is_written_and_tf_idf_is_not(
+def test_pooling_is_written_tf_idf_not(
     ask: Callable[..., object], winner: Callable[[str], None], tmp_path: Path
 ) -> None:
     winner("TF-IDF")
@@ -134,7 +132,7 @@ def test_a_pooling_without_training_is_written_and_tf_idf_is_not(
     assert f"{json.loads((tmp_path / 'untrained' / 'cseb.json').read_text())['method']} pooling" == result.chosen
 
 
-def test_a_finished_model_is_compared_as_it_is(
+def test_a_finished_model_is_compared(
     ask: Callable[..., object], winner: Callable[[str], None], tmp_path: Path
 ) -> None:
     winner("")
@@ -165,13 +163,10 @@ def test_pairs_to_rate_become_examples(ask: Callable[..., object], tmp_path: Pat
         ({"eval": None}, "`eval`, or write pairs of sentences to rate"),
         ({"eval": None, "make_pairs": 40}, "`make_pairs` only writes pairs"),
         ({"methods": "mean"}, "mean does not train"),
-        (
-            {"methods": "simcse+mean+prefix", "out": "model"},
-            "cannot load what prefix adds",
-        ),
+        ({"methods": "simcse+mean+prefix", "out": "model"}, "cannot load what prefix adds"),
     ],
 )
-def test_options_that_do_not_fit_are_refused(
+def test_misfits_are_refused(
     ask: Callable[..., object], options: dict[str, object], message: str, tmp_path: Path
 ) -> None:
     with pytest.raises(CsebError, match=message):

@@ -1,7 +1,5 @@
 """`cseb report` as users type it, over records of made-up numbers."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

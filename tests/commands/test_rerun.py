@@ -1,7 +1,5 @@
 """A record told, found by the beginning of its key, and run again."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from dataclasses import replace
@@ -84,9 +82,7 @@ def test_other_conditions_allow_a_small_difference(ran: Path, tmp_path: Path, ve
 
 
 @pytest.mark.parametrize("deterministic", [True, False])
-def test_equal_bits_on_a_gpu_are_promised_in_deterministic_mode_alone(
-    ran: Path, monkeypatch: pytest.MonkeyPatch, deterministic: bool
-) -> None:
+def test_a_gpu_promises_bits_if_deterministic(ran: Path, monkeypatch: pytest.MonkeyPatch, deterministic: bool) -> None:
     recorded = by_method(ran, "cls")
     recorded = recorded.model_copy(
         update={

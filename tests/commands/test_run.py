@@ -1,7 +1,5 @@
 """The command line: its words, its exit codes, and a small grid from the first job to the table."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal
@@ -158,9 +156,7 @@ def test_models_that_are_missing_are_made_and_no_others(tmp_path: Path, grid: li
     assert call("run", *where, "--save-models").stdout.startswith("all 2 jobs have records")
 
 
-def test_a_part_that_does_not_fit_the_encoder_is_told_before_anything_is_written(
-    tmp_path: Path, grid: list[object]
-) -> None:
+def test_a_part_that_does_not_fit_the_encoder_is_refused_before_writing(tmp_path: Path, grid: list[object]) -> None:
     result = call("run", *grid, "--methods", "simcse+ami(layers=(7,9))")
     assert (result.exit_code, "layers" in result.stderr) == (2, True)
     assert not (tmp_path / "results").exists()

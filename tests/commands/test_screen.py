@@ -1,7 +1,5 @@
 """What commands print and write: no code of others reaches a terminal, no device is replaced, a full disk is a line."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

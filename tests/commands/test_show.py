@@ -1,7 +1,5 @@
 """What is not the same about two records."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from cseb.commands.provenance import field_differences, score_differences

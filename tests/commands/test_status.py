@@ -1,7 +1,5 @@
 """What a folder says of a grid that runs somewhere: done, running, failed, stale."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

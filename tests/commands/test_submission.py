@@ -1,7 +1,5 @@
 """A submission is recomputed and repeated; one that was tampered with is refused, and writes nothing."""
 
-from __future__ import annotations
-
 import io
 import json
 import pickle
@@ -67,9 +65,7 @@ def test_records_of_one_random_stream_are_repeated_with_the_same_bits(tmp_path: 
     assert [badge.badge for badge in badges] == ["rerun equal"] * 2
 
 
-def test_equal_records_give_equal_bytes_without_folders_of_this_machine(
-    ran: Path, packed: Path, tmp_path: Path
-) -> None:
+def test_equal_records_give_equal_bytes_without_local_folders(ran: Path, packed: Path, tmp_path: Path) -> None:
     folder = unpacked(members(packed), tmp_path / "copy")
     benchmark = folder / "benchmark-world.yaml"
     benchmark.write_text(benchmark.read_text("utf-8") + f"data_dir: {tmp_path}\n", encoding="utf-8")
@@ -196,7 +192,7 @@ def test_a_tampered_archive_is_refused_as_a_whole(
         (lambda record: record["subset"].update(size=32), "its key does not belong"),
     ],
 )
-def test_a_changed_record_is_refused_and_named(
+def test_changes_are_named(
     change: Callable[[dict[str, Any]], object], reason: str, packed: Path, tmp_path: Path
 ) -> None:
     write(tmp_path / "theirs.zip", edited(packed, change))

@@ -1,7 +1,5 @@
 """Sentences in, vectors out, as in a notebook."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

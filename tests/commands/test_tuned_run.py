@@ -1,7 +1,5 @@
 """`cseb run` tunes, runs what was chosen, goes on after an interruption, and shows both."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
@@ -90,9 +88,7 @@ def test_report_and_show_say_how_it_was_tuned(tuned: Path) -> None:
     assert "tried" in cseb.show(results.trials[0].key, results=tuned)
 
 
-def test_a_run_goes_on_where_it_was_stopped_and_fresh_repeats_each_job_once(
-    benchmark: Benchmark, tuned: Path, tmp_path: Path
-) -> None:
+def test_a_stopped_run_continues_and_rerun_repeats_each_job(benchmark: Benchmark, tuned: Path, tmp_path: Path) -> None:
     store = stored(tmp_path / "results")
     done = [trial for trial in cseb.load(tuned).trials if trial.seed == 10_000]
     for record in done:
@@ -112,9 +108,7 @@ def test_a_run_goes_on_where_it_was_stopped_and_fresh_repeats_each_job_once(
     assert len(started) == len(set(started)) == 8
 
 
-def test_nothing_is_reported_while_a_trial_has_no_record(
-    benchmark: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_report_while_a_trial_is_open(benchmark: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from cseb.errors import BadData
     from cseb.experiment import run_job as module
 

@@ -1,7 +1,5 @@
 """What a person sees while a command works."""
 
-from __future__ import annotations
-
 import io
 import subprocess
 import sys
@@ -152,9 +150,7 @@ def test_a_stream_that_takes_nothing_stops_no_work(monkeypatch: pytest.MonkeyPat
         until(lambda: out.tried > 0)
 
 
-def test_the_commands_tell_on_standard_error_what_they_do_and_print_the_same(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_commands_report_progress_and_print_the_same_output(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """What is drawn of them is the same, however it is waited for."""
     corpus = tmp_path / "corpus.txt"
     corpus.write_text("".join(f"sentence number {number}\n" for number in range(200_000)))

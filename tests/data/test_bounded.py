@@ -1,7 +1,5 @@
 """The door for files of others: type, size, depth and text are looked at before anything else."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -86,10 +86,7 @@ def test_a_file_of_the_manifest_that_is_not_here_says_how_to_get_it(tmp_path: Pa
     ("rows", "remark"),
     [
         (["a", "", "b"], "1 blank line left out"),
-        (
-            ["a", " a ", "b", "a"],
-            "2 of 4 sentences repeat an earlier one; remove duplicates or add +recipe(batch=no",
-        ),
+        (["a", " a ", "b", "a"], "2 of 4 sentences repeat an earlier one; remove duplicates or add +recipe(batch=no"),
         (
             ["Tea?", "b", "tea"],
             "1 of 3 sentences differ from an earlier one only in case, punctuation or spelling; rem",

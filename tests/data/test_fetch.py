@@ -1,7 +1,5 @@
 """Files from the hub and from an archive, complete or not at all."""
 
-from __future__ import annotations
-
 import hashlib
 import tarfile
 import threading
@@ -54,7 +52,7 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_an_interrupted_unpacking_leaves_nothing_half(
+def test_an_interrupted_unpacking_leaves_nothing(
     archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def stopped(self: tarfile.TarFile, path: Path, **options: object) -> None:

@@ -1,7 +1,5 @@
 """Files of strangers: named pipes, devices, bombs and endless numbers are one line each, before they are read."""
 
-from __future__ import annotations
-
 import gzip
 import os
 import socket
@@ -61,9 +59,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 @pytest.mark.parametrize("name", READERS)
 @pytest.mark.parametrize("make", [fifo, listener, loop, endless, Path.mkdir])
-def test_what_is_no_regular_file_is_refused_before_it_is_read(
-    folder: Path, name: str, make: Callable[[Path], object]
-) -> None:
+def test_only_regular_files_are_read(folder: Path, name: str, make: Callable[[Path], object]) -> None:
     path, began = folder / name, time.monotonic()
     make(path)
     with pytest.raises(BadData) as error:

@@ -84,9 +84,7 @@ def test_a_name_that_is_none_is_refused_before_anything_is_asked(hub: Hub, name:
     assert hub.asked == []
 
 
-def test_without_a_token_or_with_the_hub_switched_off_nothing_is_tried(
-    hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_a_token_or_offline_nothing_is_tried(hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("HF_TOKEN")
     monkeypatch.setattr(constants, "HF_TOKEN_PATH", str(tmp_path / "token"))
     with pytest.raises(BadResults, match="no token for the hub; log in with `hf auth login`"):

@@ -114,9 +114,7 @@ def test_texts_are_read_as_the_format_has_them(tmp_path: Path, name: str, conten
         ("my id,text", "", 1),
     ],
 )
-def test_the_column_is_the_named_the_usual_or_the_only_one(
-    tmp_path: Path, header: str, column: str, chosen: int
-) -> None:
+def test_the_column_is_the_named_usual_or_only_one(tmp_path: Path, header: str, column: str, chosen: int) -> None:
     cells = [f"cell {number}" for number in range(header.count(",") + 1)]
     assert read(tmp_path, "a.csv", f"{header}\n{','.join(cells)}\n".encode(), column) == [cells[chosen]]
 

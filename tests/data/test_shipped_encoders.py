@@ -64,9 +64,7 @@ def test_every_name_is_listed_and_offered_where_none_is_found() -> None:
         (lambda folder: (folder / "tokenizer.json").write_text("{}"), "is not what comes with this version"),
     ],
 )
-def test_one_that_is_damaged_or_gone_is_one_line(
-    replaced: Path, damage: Callable[[Path], object], message: str
-) -> None:
+def test_a_damaged_or_lost_one_is_one_line(replaced: Path, damage: Callable[[Path], object], message: str) -> None:
     damage(replaced)
     with pytest.raises(BadData, match=rf"encoder 'cseb-tiny'.*{message}") as caught:
         find_encoder("cseb-tiny")

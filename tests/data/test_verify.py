@@ -76,9 +76,7 @@ def test_rows_are_counted_as_the_format_has_them(tmp_path: Path, kind: str, cont
         ("mr", "MR/rt-polarity.pos", b"a line\n" * 44, "44 rows, 5,331 expected$"),
     ],
 )
-def test_copies_known_to_be_in_circulation_are_recognised(
-    tmp_path: Path, data: str, file: str, content: bytes, said: str
-) -> None:
+def test_copies_in_circulation_are_recognised(tmp_path: Path, data: str, file: str, content: bytes, said: str) -> None:
     (tmp_path / "copy").write_bytes(content)
     result = check(files_of(data)[file], tmp_path / "copy")
     assert result.state == "wrong"

@@ -1,7 +1,5 @@
 """A folder of an encoder: its identity, and what is missing in one that is none."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -36,9 +34,7 @@ def test_pickles_are_never_opened(encoder: Path) -> None:
         find_encoder(str(encoder))
 
 
-def test_a_folder_that_is_no_encoder_is_told_what_is_missing(
-    encoder: Path,
-) -> None:
+def test_a_folder_that_is_no_encoder_is_told_what_is_missing(encoder: Path) -> None:
     (encoder / "model.safetensors").unlink()
     with pytest.raises(BadData, match=r"has no model\.safetensors"):
         find_encoder(str(encoder))

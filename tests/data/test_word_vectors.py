@@ -1,7 +1,5 @@
 """Word vectors of a package: read without running its code, or refused in one line."""
 
-from __future__ import annotations
-
 from importlib.util import find_spec
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A folder of the user's own, and whether code of a stranger has run."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

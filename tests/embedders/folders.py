@@ -1,7 +1,5 @@
 """Folders as strangers write them, and what a command says of one."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable

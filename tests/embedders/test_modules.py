@@ -1,7 +1,5 @@
 """Models of sentence-transformers: their modules are applied, and padding is left out of the arithmetic."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Configurations of strangers: sizes that make no encoder, settings that lead elsewhere, files that are none."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path
@@ -29,7 +27,7 @@ from tests.embedders.folders import CODE, Tiny, change, not_planned, refused, wr
         ("adapter_config.json", {"base_model_name_or_path": "someone/else"}, "weights of another model are needed"),
     ],
 )
-def test_a_configuration_that_leads_elsewhere_is_refused(
+def test_links_elsewhere_are_refused(
     tiny: Tiny, canary: Path, file: str, values: dict[str, object], message: str
 ) -> None:
     folder = Path(shutil.copytree(tiny("bert"), "encoder"))

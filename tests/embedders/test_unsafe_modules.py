@@ -3,8 +3,6 @@
 These tests hold with any version of the library: up to 5 it imports what a folder names.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Weights of strangers: no pickle is opened, shards lie beside their index, and every number is finite."""
 
-from __future__ import annotations
-
 import json
 import pickle
 import shutil

@@ -112,9 +112,7 @@ def test_every_family_embeds_alike_in_any_company(decoder: Decoder, family: str,
 
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("pooler", ["last", "weighted_mean", "mean"])
-def test_a_text_without_any_token_has_the_zero_vector(
-    decoder: Decoder, family: str, pooler: str, tmp_path: Path
-) -> None:
+def test_a_text_without_tokens_has_the_zero_vector(decoder: Decoder, family: str, pooler: str, tmp_path: Path) -> None:
     shutil.copytree(decoder(family), tmp_path / "bare")
     save_tokenizer(tmp_path / "bare", begins=False)
     model = encoder(tmp_path / "bare", f"mean+{pooler}" if pooler != "mean" else "mean")
@@ -166,9 +164,7 @@ def test_templates_without_an_end_are_refused(template: str) -> None:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_every_family_trains_is_saved_and_read_by_sentence_transformers(
-    decoder: Decoder, family: str, tmp_path: Path
-) -> None:
+def test_every_family_trains_and_opens_in_sentence_transformers(decoder: Decoder, family: str, tmp_path: Path) -> None:
     library = pytest.importorskip("sentence_transformers")
     pooler = "weighted_mean" if family == "opt" else "last"
     scale = "recipe(batch_size=8,dropout=0.1,learning_rate=1e-3)"
@@ -184,9 +180,7 @@ def test_every_family_trains_is_saved_and_read_by_sentence_transformers(
     assert np.abs(theirs - vectors).max() < 1e-5
 
 
-def test_attention_to_both_sides_is_trained_saved_and_read_by_sentence_transformers(
-    decoder: Decoder, tmp_path: Path
-) -> None:
+def test_attention_to_both_sides_trains_and_opens_in_sentence_transformers(decoder: Decoder, tmp_path: Path) -> None:
     library = pytest.importorskip("sentence_transformers")
     start = f"bidirectional:{decoder('llama')}"
     method = "mntp+mntp(blank=a)+lora(rank=2)"

@@ -1,7 +1,5 @@
 """Batches on a GPU in half precision have a width of a multiple of 8, as far as the encoder has positions."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch
@@ -28,9 +26,7 @@ def test_width(width: int, most: int, precision: str, device: str, expected: int
 
 
 @pytest.mark.parametrize(("device", "pinned"), [("cuda", 4), ("cpu", 0)])
-def test_batches_are_copied_to_a_gpu_from_pinned_memory_without_a_wait(
-    monkeypatch: pytest.MonkeyPatch, device: str, pinned: int
-) -> None:
+def test_a_gpu_gets_pinned_batches_without_a_wait(monkeypatch: pytest.MonkeyPatch, device: str, pinned: int) -> None:
     pins: list[Tensor] = []
     copies: list[tuple[torch.device, bool]] = []
 

@@ -118,9 +118,7 @@ def in_processes(
         pytest.param(3, GENTLE, marks=pytest.mark.slow),
     ],
 )
-def test_loss_and_gradients_are_those_of_one_process(
-    tiny: Tiny, tmp_path: Path, count: int, methods: list[str]
-) -> None:
+def test_loss_and_gradients_equal_one_process(tiny: Tiny, tmp_path: Path, count: int, methods: list[str]) -> None:
     alone, several = (run(tiny("bert"), tmp_path / str(each), each, methods) for each in (1, count))
     for text, single, many in zip(methods, alone, several, strict=True):
         assert single.keys() == many.keys(), text
@@ -219,18 +217,7 @@ def test_accelerate_and_mpi_start_the_same_job_with_the_threads_it_names(tmp_pat
 
 
 def test_one_process_of_several_is_refused(tmp_path: Path) -> None:
-    command = [
-        sys.executable,
-        *ACCELERATE,
-        "--cpu",
-        "-m",
-        "cseb",
-        "run",
-        WORLD,
-        *SHORT,
-        "--results",
-        str(tmp_path),
-    ]
+    command = [sys.executable, *ACCELERATE, "--cpu", "-m", "cseb", "run", WORLD, *SHORT, "--results", str(tmp_path)]
     ran = subprocess.run(command, capture_output=True, text=True, check=False)
     assert ran.returncode != 0
     assert "has started one process of several" in ran.stderr

@@ -1,7 +1,5 @@
 """Dropout with cheap masks: its rate, its scale, its gradient, and that it draws from torch's own generator."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """Linear layers by the other library: the same products, the same gradients, where it is asked for and nowhere else."""
 
-from __future__ import annotations
-
 import copy
 from types import SimpleNamespace
 

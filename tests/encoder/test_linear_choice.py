@@ -1,7 +1,5 @@
 """Which library computes linear layers: asked for, or timed once and remembered."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """The check of an encoder before it is used: weights, tokenizer, independence of the batch, and length."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable
@@ -125,9 +123,7 @@ def test_projected_states_are_refused(families: Any, tmp_path: Path) -> None:
         shape_of(families.made("reformer", tmp_path))
 
 
-def test_a_decoder_whose_causal_mask_is_not_removed_is_refused(
-    families: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_decoder_that_stays_causal_is_refused(families: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = copied(families.made("llama", tmp_path), tmp_path / "both", is_causal=False)
     shape_of(folder)
     causal = families.made("llama", tmp_path)

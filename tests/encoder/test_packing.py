@@ -1,7 +1,5 @@
 """Packed batches: states, maps and gradients are those of the library's own code on the padded batch."""
 
-from __future__ import annotations
-
 import copy
 from typing import Any
 
@@ -97,9 +95,7 @@ def packs(model: Any, monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 @pytest.mark.parametrize("padding", [False, True])
 @pytest.mark.parametrize("family", FAMILIES)
-def test_states_layers_and_maps_are_those_of_the_padded_batch(
-    family: str, padding: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_states_and_maps_equal_the_padded_batch(family: str, padding: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """padding: it is read, and is as the library has it; else it is 0."""
     model = made(family)
     ids, mask = batch(model)

@@ -1,7 +1,5 @@
 """A part's random numbers are its own: whatever is added, the other parts' draws and weights stay bit for bit."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -77,18 +77,14 @@ def test_no_sentence_is_cut_at_test(encoder: Encoder) -> None:
         ("promptbert", "no mask token"),
     ],
 )
-def test_parts_that_need_more_than_a_table_are_refused_before_anything_trains(
-    folder: Path, method: str, reason: str
-) -> None:
+def test_parts_that_need_more_than_a_table_are_refused_before_training(folder: Path, method: str, reason: str) -> None:
     with pytest.raises(BadSpec, match=reason) as caught:
         check(parse_method(method).at(1.0), folder)
     assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize("method", ["simcse+mean+delete+queue(size=8)", "simcse+mean+recipe(dropout=0.1)", "crops"])
-def test_it_trains_and_words_that_were_not_read_stay_where_they_were(
-    folder: Path, encoder: Encoder, method: str, tmp_path: Path
-) -> None:
+def test_it_trains_and_leaves_unread_words(folder: Path, encoder: Encoder, method: str, tmp_path: Path) -> None:
     sentences = [text for text in SENTENCES if "guitar" not in text]
     trained = cseb.train(
         method, sentences, encoder=str(folder), steps=3, scale="recipe(batch_size=8,learning_rate=0.5,warmup=0)"

@@ -1,7 +1,5 @@
 """The site of results: what its pages contain, where their links lead, and what is left out."""
 
-from __future__ import annotations
-
 import csv
 import re
 from pathlib import Path

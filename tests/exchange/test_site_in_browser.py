@@ -1,7 +1,5 @@
 """The site in Chromium: sort, filter, search, follow links, compare, and a phone's width."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator
 from pathlib import Path

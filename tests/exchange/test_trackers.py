@@ -1,7 +1,5 @@
 """Records in experiment trackers: a tracker of the tests, and the real packages where they are installed."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Benchmarks for what is planned and not run, and small jobs that are run."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Benchmark files: what is read, what is refused, and in which words."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -84,9 +82,7 @@ def test_lists_and_single_values_and_yaml_s_small_numbers_are_read(tmp_path: Pat
         ({"corpus": None}, ["corpus", "None"]),
     ],
 )
-def test_what_is_wrong_is_named_with_its_file_and_field(
-    changes: dict[str, Any], words: list[str], tmp_path: Path
-) -> None:
+def test_faults_are_named_with_file_and_field(changes: dict[str, Any], words: list[str], tmp_path: Path) -> None:
     path = written(tmp_path, **changes)
     with pytest.raises(BadBenchmark) as caught:
         benchmarks.load(path)

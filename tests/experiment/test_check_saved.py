@@ -1,7 +1,5 @@
 """A saved model gives the vectors that were scored, whatever loads it; a folder that would not is not written."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable

@@ -81,11 +81,7 @@ def test_what_a_method_may_use_is_by_the_names_of_columns(jobs: Make, articles: 
             pairs,
             r"columns anchor, positive, negative; of .* names anchor, positive; write `column` anchor",
         ),
-        (
-            "simcse-sup",
-            rated,
-            "columns anchor, positive, negative; .* names left, right, score",
-        ),  # three, too
+        ("simcse-sup", rated, "columns anchor, positive, negative; .* names left, right, score"),  # three, too
         ("cosent", pairs, "reads the columns left, right, score"),
         ("cosent", rated.replace("rated", "body"), "a rated pair ends in"),
     ):
@@ -103,9 +99,7 @@ def test_sentences_trained_on_are_those_of_the_columns(jobs: Make, articles: Pat
 
 
 @pytest.mark.parametrize(("named", "wanted"), [(True, SENTENCES), (False, None)], ids=["columns", "plain lines"])
-def test_an_untrained_row_is_fitted_on_what_a_method_of_single_sentences_trains_on(
-    jobs: Make, articles: Path, triples: Path, named: bool, wanted: list[str] | None
-) -> None:
+def test_sentences_to_fit_on(jobs: Make, articles: Path, triples: Path, named: bool, wanted: list[str] | None) -> None:
     """The first of named columns; of plain text the whole line, TABs included."""
     corpus, column = (articles, "anchor=title,positive=body") if named else (triples, "")
     result = {}

@@ -1,7 +1,5 @@
 """Expected run time of jobs, the order to run them in, and the time until the last one ends."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -15,9 +15,7 @@ from cseb.records.store import Store
 from tests.experiment.conftest import SMALL, prepared, scores
 
 
-def test_an_export_holds_what_pooler_and_post_processor_need_at_test(
-    jobs: Callable[..., list[Job]], tmp_path: Path
-) -> None:
+def test_an_export_has_what_pooler_and_post_processor_need(jobs: Callable[..., list[Job]], tmp_path: Path) -> None:
     from safetensors.torch import load_file
 
     store = prepared(tmp_path / "results")

@@ -1,7 +1,5 @@
 """A job's key: it changes with all that can change a number, and with nothing else."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -36,9 +34,7 @@ def test_the_key_changes_with_all_that_can_change_a_number_and_nothing_else(make
 
 
 @pytest.mark.parametrize("name", ["TRAINER_VERSION", "ENCODER_VERSION"])
-def test_the_key_changes_with_the_versions_of_trainer_and_encoder(
-    make: Make, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
+def test_the_key_has_versions_of_trainer_and_encoder(make: Make, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     """So a grid runs the job again; the key of version 1 is that of records without a version."""
     first = plan(make(methods="simcse"))[0].key
     monkeypatch.setattr(jobs, name, 2)

@@ -1,7 +1,5 @@
 """The origin of a record: libraries, commit, arithmetic, GPU, memory."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from datetime import UTC, datetime
@@ -46,9 +44,7 @@ def test_an_origin_on_a_gpu_names_cuda_cudnn_and_the_driver(tmp_path: Path, monk
     assert "cuda" not in origin("cpu", "fp32", datetime.now(UTC)).versions
 
 
-def test_the_commit_is_that_of_the_source_tree_and_says_when_files_differ(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_commit_is_of_the_source_tree_and_marks_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "cseb" / "experiment" / "origin.py"
     file.parent.mkdir(parents=True)
     file.write_text("1\n")

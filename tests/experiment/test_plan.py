@@ -1,7 +1,5 @@
 """From a benchmark to jobs: their identity, their order, and what is refused before anything trains."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -89,9 +89,7 @@ def test_a_cost_is_that_of_all_processes(
     assert 1000 < record.cost.cpu_seconds < 2000
 
 
-def test_deterministic_mode_is_set_for_a_job_and_stored_in_its_record(
-    jobs: Callable[..., list[Job]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_deterministic_mode(jobs: Callable[..., list[Job]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     settings: list[tuple[bool, str]] = []
     monkeypatch.setattr("cseb.experiment.run_job.set_deterministic", lambda *given: settings.append(given))
     (job,) = jobs("mean")
@@ -102,9 +100,7 @@ def test_deterministic_mode_is_set_for_a_job_and_stored_in_its_record(
     assert settings == [(True, "cpu"), (False, "cpu")]
 
 
-def test_every_kind_of_task_is_scored_and_its_figures_follow_from_its_items(
-    jobs: Callable[..., list[Job]], tmp_path: Path
-) -> None:
+def test_every_kind_of_task_is_scored_from_its_items(jobs: Callable[..., list[Job]], tmp_path: Path) -> None:
     (tmp_path / "own").mkdir()
     labels = tmp_path / "own" / "my labels.csv"
     labels.write_text("text,label\n" + "".join(f"{text},{number % 2}\n" for number, text in enumerate(SENTENCES)))
@@ -128,10 +124,7 @@ def test_tasks_followed_along_training_choose_nothing(tiny: Tiny, tmp_path: Path
     grid = override(load(WORLD), methods="simcse+recipe(batch_size=16)", encoder=str(tiny("bert")), sizes="60",
                     corpus="wikipedia:100", seeds=1, tasks="toy-captions", steps=4)  # fmt: skip
     quiet = lambda progress: None
-    (plain,), (followed,) = (
-        plan(grid),
-        plan(grid, along=f"{GEOMETRY},toy-captions"),
-    )
+    (plain,), (followed,) = (plan(grid), plan(grid, along=f"{GEOMETRY},toy-captions"))
     assert plain.key == followed.key
     without, beside = (
         run_job(job, prepared(tmp_path / name), quiet) for name, job in (("plain", plain), ("along", followed))
@@ -175,7 +168,7 @@ def test_too_little_memory_is_a_failed_record(
     assert "--rerun failed" in record.failure.reason
 
 
-def test_another_error_while_training_is_no_record(
+def test_other_errors_no_record(
     jobs: Callable[..., list[Job]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (job,) = jobs(f"simcse{SMALL}")
@@ -190,7 +183,7 @@ def test_another_error_while_training_is_no_record(
     assert not store.keys()
 
 
-def test_a_smaller_batch_at_test_is_written_down(
+def test_smaller_batch_recorded(
     jobs: Callable[..., list[Job]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (job,) = jobs(f"simcse{SMALL}")
@@ -213,9 +206,7 @@ def test_a_smaller_batch_at_test_is_written_down(
     assert [loss for _, loss, _ in record.trace.curve] == [loss for _, loss, _ in usual.trace.curve]  # trained alike
 
 
-def test_a_model_that_cannot_be_written_costs_no_record_and_leaves_nothing_torn(
-    jobs: Callable[..., list[Job]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unwritable_model(jobs: Callable[..., list[Job]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (job,) = jobs(f"simcse+mean{SMALL}")
     store, models = prepared(tmp_path / "results"), tmp_path / "models"
     real = Path.write_text
@@ -237,9 +228,7 @@ def test_a_model_that_cannot_be_written_costs_no_record_and_leaves_nothing_torn(
         assert (models / job.key / "modules.json").is_file()
 
 
-def test_a_record_says_which_tasks_have_texts_among_its_sentences(
-    jobs: Callable[..., list[Job]], tmp_path: Path
-) -> None:
+def test_a_record_names_tasks_with_texts_in_its_sentences(jobs: Callable[..., list[Job]], tmp_path: Path) -> None:
     text = load_task("toy-captions", None).sentences()[0]
     corpus = tmp_path / "seen.txt"
     corpus.write_text("\n".join([text, *SENTENCES[:15]]), encoding="utf-8")

@@ -1,7 +1,5 @@
 """The shipped JSON Schema of records and benchmark files is that of the models, and refuses what they refuse."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The search finds a known optimum, gives every method the same budget, and trials train as reported runs do."""
 
-from __future__ import annotations
-
 import csv
 import math
 from collections.abc import Callable, Mapping

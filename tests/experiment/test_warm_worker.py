@@ -53,7 +53,7 @@ def test_a_tokenizer_is_read_again_when_its_file_has_changed(tiny: Tiny, tmp_pat
 
 
 @pytest.mark.parametrize("what", ["corpus", "tasks", "encoder", "pairs"])
-def test_what_changed_after_it_was_planned_is_not_trained_on(
+def test_changed_inputs_are_not_trained_on(
     jobs: Callable[..., list[Job]], tiny: Tiny, tmp_path: Path, what: str
 ) -> None:
     encoder, labels, pairs = tmp_path / "encoder", tmp_path / "labels.csv", tmp_path / "pairs.tsv"
@@ -72,9 +72,7 @@ def test_what_changed_after_it_was_planned_is_not_trained_on(
     assert not store.keys()
 
 
-def test_an_encoder_is_hashed_once_while_its_files_stay_as_they_are(
-    tiny: Tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unchanged_encoder_is_hashed_once(tiny: Tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder, read = tmp_path / "encoder", []
     shutil.copytree(tiny("bert"), folder)
     whole = Path.open
@@ -86,9 +84,7 @@ def test_an_encoder_is_hashed_once_while_its_files_stay_as_they_are(
     assert weights.encoder_sha256(folder, "it") != first
 
 
-def test_a_file_that_cannot_be_read_is_named_though_the_system_does_not(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unreadable_file_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class Torn(io.BytesIO):
         def read(self, *_: object) -> bytes:
             raise OSError(errno.EIO, "Input/output error")  # of a disk; it names no file

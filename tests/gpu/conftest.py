@@ -1,7 +1,5 @@
 """Tests on a real GPU; with CSEB_TEST_GPU=simulated on the simulated one. They are skipped where there is none."""
 
-from __future__ import annotations
-
 import os
 import warnings
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Jobs that compute a sum on the GPU and write a made-up record; the job "assert" reads outside of a tensor there."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

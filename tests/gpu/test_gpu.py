@@ -1,7 +1,5 @@
 """What can only be known on a GPU (`make gpu`): precisions, equality with a CPU, equal bits, memory, times."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from dataclasses import replace

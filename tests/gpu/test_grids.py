@@ -1,7 +1,5 @@
 """Grids on a real GPU: an error of CUDA costs one job, jobs share a GPU, processes share a job."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Claims in a folder of results, as tests wait for them and leave them behind."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Claims: no two launchers on one folder run the same job, and the jobs of a process that was killed are run again."""
 
-from __future__ import annotations
-
 import os
 import threading
 import time
@@ -158,9 +156,7 @@ def test_other_files_are_ignored(store: Store) -> None:
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_a_launcher_waits_for_the_jobs_of_another_one(
-    store: Store, monkeypatch: pytest.MonkeyPatch, workers: int
-) -> None:
+def test_a_launcher_waits_for_jobs_of_another(store: Store, monkeypatch: pytest.MonkeyPatch, workers: int) -> None:
     monkeypatch.setattr("cseb.launchers.local.WAIT", 0.05)
     job, events = standin_jobs.job("a"), list[Event]()
     other = standin_jobs.record(job, value=12.5)

@@ -1,7 +1,5 @@
 """Why a job ended without a record is kept until it is started again."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Jobs in processes: what one of them does, the others survive."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
@@ -128,9 +126,7 @@ def test_a_worker_is_replaced_in_time(store: Store, monkeypatch: pytest.MonkeyPa
     assert [told.count(pid) for pid in dict.fromkeys(told)] == [3, 3, 1]
 
 
-def test_a_worker_that_had_too_little_memory_is_replaced_by_a_fresh_one(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_worker_out_of_memory_is_replaced(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
     grid = on_gpu(jobs("pid", "pid", "memory", "pid"))
     summary = launch(grid, store, Local(1), lambda event: None, target=standin_jobs.TARGET)

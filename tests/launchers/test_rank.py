@@ -1,7 +1,5 @@
 """One of several processes: which of them is heard, and when it ends although nothing tells its main thread."""
 
-from __future__ import annotations
-
 import os
 import signal
 import threading
@@ -87,9 +85,7 @@ def test_a_signal_ends_a_process_whose_main_thread_hears_nothing(waited: list[fl
     assert waited == [rank.PATIENCE]
 
 
-def test_a_process_ends_when_its_parent_is_gone(
-    monkeypatch: pytest.MonkeyPatch, waited: list[float], tmp_path: Path
-) -> None:
+def test_it_ends_when_its_parent_is_gone(monkeypatch: pytest.MonkeyPatch, waited: list[float], tmp_path: Path) -> None:
     """It removes the folder that a killed parent has left."""
     monkeypatch.undo()
     (tmp_path / "left").mkdir()

@@ -1,7 +1,5 @@
 """Jobs on a real Ray cluster of several nodes, each with processes of its own."""
 
-from __future__ import annotations
-
 import os
 import signal
 import socket

@@ -1,7 +1,5 @@
 """The Slurm launcher without a cluster: how jobs are packed, what an allocation does, and a controller that fails."""
 
-from __future__ import annotations
-
 import os
 import pickle
 from dataclasses import replace

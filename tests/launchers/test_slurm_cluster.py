@@ -1,7 +1,5 @@
 """Jobs through a real Slurm of one node, started here and torn down after."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """Processes that one command starts: when one of them ends, all do, none is left behind, and one line says why."""
 
-from __future__ import annotations
-
 import os
 import signal
 import socket

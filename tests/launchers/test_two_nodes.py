@@ -1,7 +1,5 @@
 """The scripts of the guide that run one job on two nodes do so: here both nodes are this machine, without a GPU."""
 
-from __future__ import annotations
-
 import os
 import socket
 import subprocess

@@ -1,7 +1,5 @@
 """What options may be is read from annotations, for every built-in part, and answered before anything is built."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from typing import Any, get_args

@@ -1,7 +1,5 @@
 """What parts state of themselves: facts.json has it for the built-in ones, and agrees with their classes."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

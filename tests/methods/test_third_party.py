@@ -1,7 +1,5 @@
 """The hash of a third-party package's source: which files count."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Our numbers beside published ones, by hand."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What papers print, found again by what a user types; and when a record may be held against it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 

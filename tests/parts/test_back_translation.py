@@ -58,9 +58,7 @@ def test_translations_are_aligned_deterministic_and_cached(models: tuple[str, st
     assert Paraphrase(file=str(first.file))(FEW)[1] == [value.strip() for value in translations]
 
 
-def test_what_is_known_is_never_translated_again(
-    models: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nothing_is_translated_twice(models: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     view = part(models, tmp_path)
     _, translations = view(FEW[:4])
     asked: list[str] = []
@@ -73,9 +71,7 @@ def test_what_is_known_is_never_translated_again(
     assert view(FEW)[1][:4] == translations
 
 
-def test_a_stopped_run_goes_on_where_it_was(
-    models: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_stopped_run_continues(models: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(translation, "SAVED", 1)
     view = part(models, tmp_path)
     calls = 0

@@ -1,7 +1,5 @@
 """The contract of each slot: what a live part must have, and the line that says what it lacks."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import pytest

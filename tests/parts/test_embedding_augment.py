@@ -113,9 +113,7 @@ def test_places_are_shuffled_among_real_tokens_alone() -> None:
 
 
 @pytest.mark.parametrize("family", ["bert", "roberta", "distilbert"])
-def test_shuffled_positions_are_shuffled_tokens_to_a_mean(
-    tiny: Tiny, family: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_shuffled_positions_are_shuffled_tokens(tiny: Tiny, family: str, monkeypatch: pytest.MonkeyPatch) -> None:
     encoder = loaded(tiny, family, "simcse+mean+recipe(dropout=1e-9)")
     ids, mask, content, anchor = block(encoder, ["a man is eating pizza", "the dog"])
     places = shuffled_places(mask)

@@ -1,7 +1,5 @@
 """Finished models of sentence-transformers: their modules as a head, and what is said of what is left out."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -86,9 +84,7 @@ def test_what_is_left_out_is_said_on_the_terminal_and_in_the_record(finished: Pa
 
 
 @pytest.mark.parametrize("pooler", ["mean", "first_last"])  # one that sentence-transformers has, one that it lacks
-def test_its_prompt_is_before_every_sentence_in_training_and_in_the_saved_model(
-    finished: Path, tmp_path: Path, pooler: str
-) -> None:
+def test_its_prompt_is_used_in_training_and_saved(finished: Path, tmp_path: Path, pooler: str) -> None:
     library: Any = pytest.importorskip("sentence_transformers")
     without = encoded(finished, f"{pooler}+own_modules")
     with_prompt(finished, "query: ")

@@ -35,9 +35,7 @@ def test_the_changed_layer_is_the_sum_by_hand() -> None:
 @pytest.mark.parametrize(
     ("family", "targets"), [("bert", "qv"), ("mpnet", "qv"), ("distilbert", "qv"), ("modernbert", "all")]
 )
-def test_only_targets_move_and_the_checkpoint_is_an_ordinary_one(
-    tiny: Tiny, tmp_path: Path, family: str, targets: str
-) -> None:
+def test_only_targets_train_and_the_export_is_ordinary(tiny: Tiny, tmp_path: Path, family: str, targets: str) -> None:
     built = built_of(tiny, f"crops+lora(targets={targets},rank=2)+{RECIPE}", family)
     plain = built_of(tiny, "mean", family).encoder
     assert np.array_equal(built.encoder.embed(SENTENCES), plain.embed(SENTENCES))  # the changes start at 0

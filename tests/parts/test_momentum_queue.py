@@ -65,9 +65,7 @@ def test_a_queue_larger_than_the_subset_is_refused(tiny: Callable[[str], Path]) 
     ("sentences", "mask_self", "masked"),
     [(11, "auto", True), (12, "auto", False), (100, True, True), (4, False, False)],
 )
-def test_own_keys_are_masked_in_small_subsets(
-    tiny: Callable[[str], Path], sentences: int, mask_self: object, masked: bool
-) -> None:
+def test_own_keys_are_masked(tiny: Callable[[str], Path], sentences: int, mask_self: object, masked: bool) -> None:
     queue, encoder = queue_of(tiny, sentences, mask_self=mask_self)
     remember(queue, encoder, ["a man"], [0])
     queued = queue.negatives(torch.tensor([0]))

@@ -56,9 +56,7 @@ def test_a_loss_under_autocast_is_that_of_the_same_vectors_in_float32(name: str)
 
 
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
-def test_a_sentence_is_not_its_own_neighbour_in_either_precision(
-    tiny: Tiny, precision: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_sentence_is_not_its_own_neighbour(tiny: Tiny, precision: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """RankEncoder counts pairs whose rank correlation is at most 0.9999; in half precision 1 would be."""
     counted: list[Tensor] = []
 

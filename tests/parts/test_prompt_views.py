@@ -52,9 +52,7 @@ def test_what_was_put_in_is_taken_out_again() -> None:
 
 
 @pytest.mark.parametrize(("name", "count"), [("sncse", 3), ("promptbert", 2)])
-def test_every_view_has_its_own_prompt_and_one_mask_token_however_long_the_sentence(
-    tiny: Tiny, name: str, count: int
-) -> None:
+def test_every_view_has_its_prompt_and_one_mask_token_at_any_length(tiny: Tiny, name: str, count: int) -> None:
     built = small(tiny, name)
     long = [f"{sentence} {' '.join(SENTENCES)}" for sentence in SENTENCES[:8]]
     ids, mask, content, anchor = (field.chunk(count) for field in batch(built, long).fields)

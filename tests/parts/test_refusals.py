@@ -3,8 +3,6 @@
 Values that an option's annotation forbids are refused for every part alike, see tests/methods/test_option_types.py.
 """
 
-from __future__ import annotations
-
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path

@@ -24,9 +24,7 @@ def drawn(tokens: int = 200, room: int = 500, seeds: int = 300, **options: objec
 
 @pytest.mark.parametrize("tokens", [200, 201, 1_000])
 @pytest.mark.parametrize("place", ["any", "adjacent", "subsuming"])
-def test_spans_lie_in_the_document_anchors_apart_and_positives_where_they_are_asked_for(
-    place: str, tokens: int
-) -> None:
+def test_anchors_are_separate_and_positives_where_asked(place: str, tokens: int) -> None:
     for anchors, positives in drawn(tokens, place=place):
         assert all(first >= 0 and end <= tokens and 10 <= end - first <= 50 for first, end in anchors)
         (_, end), (first, _) = sorted(anchors)

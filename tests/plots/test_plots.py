@@ -1,7 +1,5 @@
 """What is drawn is what the records say, and the same records give the same file."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path

@@ -74,9 +74,7 @@ def test_the_rate_rises_stays_and_decays() -> None:
 
 
 @pytest.mark.slow
-def test_an_interrupted_run_and_its_decay_end_with_the_bits_of_an_uninterrupted_one(
-    sources: Path, tmp_path: Path
-) -> None:
+def test_an_interrupted_run_and_its_decay_end_with_the_same_bits(sources: Path, tmp_path: Path) -> None:
     whole, parts, until = tmp_path / "whole", tmp_path / "parts", ("--until", 0.1)
     finish(train(sources, whole, *until))
     interrupt(train(sources, parts, *until), signal.SIGKILL)

@@ -1,7 +1,5 @@
 """The results folders of this repository: reported, recomputed from their records, and described by true statements."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """An archive of records is read as the folder it was made of, or refused in one line."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

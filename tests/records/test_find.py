@@ -1,7 +1,5 @@
 """Records are found by key, by the beginning of a key, or by file."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Scores per item: what a file may hold, and how each damage is named."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The text of a resolved method reads back whatever its options hold; what asks a record asks one reader."""
 
-from __future__ import annotations
-
 import ast
 from pathlib import Path
 

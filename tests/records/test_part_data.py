@@ -1,7 +1,5 @@
 """Parts of a method stored as data: the same parts after a round trip, and what is no part."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """Files that are records, and whatever else may lie among them: a record, or one line that says why it is none."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Any

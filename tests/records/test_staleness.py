@@ -1,7 +1,5 @@
 """Records of other versions of a part, a task, the trainer or the encoder are stale."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import pytest

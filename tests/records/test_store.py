@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import errno
 import os
 import signal
@@ -81,9 +79,7 @@ def fail(code: int) -> Any:
 
 @pytest.mark.parametrize("call", ["fsync", "replace"])
 @pytest.mark.parametrize("after", [0, 1])
-def test_a_full_disk_leaves_no_record_and_no_temporary(
-    store: Store, monkeypatch: pytest.MonkeyPatch, call: str, after: int
-) -> None:
+def test_a_full_disk_leaves_no_file(store: Store, monkeypatch: pytest.MonkeyPatch, call: str, after: int) -> None:
     real, calls = getattr(os, call), []
 
     def full(*args: Any) -> Any:

@@ -1,7 +1,5 @@
 """Folders of records that cannot be written, and what killed processes leave in them."""
 
-from __future__ import annotations
-
 import errno
 import os
 import time
@@ -31,9 +29,7 @@ def test_a_file_in_the_way_is_named(tmp_path: Path, below: str) -> None:
 
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EROFS, errno.EACCES, errno.EDQUOT])
 @pytest.mark.parametrize("call", ["fsync", "mkdir"])
-def test_preparing_finds_what_writing_would(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int, call: str
-) -> None:
+def test_preparing_finds_full_disks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int, call: str) -> None:
     monkeypatch.setattr(os, call, fail(code))
     with pytest.raises(BadResults, match=os.strerror(code)):
         Store(tmp_path / "results").prepare()

@@ -1,7 +1,5 @@
 """The results of `cseb check` as text."""
 
-from __future__ import annotations
-
 from cseb.regression.comparison import ADVICE, CheckResult, terminal
 
 GOOD = CheckResult(question="drift", cell="simcse 0.1 % seed 0 best", ok=True, text="equal")

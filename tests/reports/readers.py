@@ -1,7 +1,5 @@
 """The cells of a table, read back from Markdown and LaTeX."""
 
-from __future__ import annotations
-
 import re
 
 from cseb.analysis.stats import Cell

@@ -1,7 +1,5 @@
 """Captions, notes and the signature: what a cell is, what is missing, and what a number may not be taken for."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Every format writes the same tables."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """Numbers that no job gives: their files are refused in a line, named and counted, and every command goes on."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Tables of differences and of options: by hand."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Learning curves: differences by hand, beside comparisons and alone."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.stats import t

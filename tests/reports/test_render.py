@@ -3,8 +3,6 @@
 `python -m tests.reports.test_render` writes the golden files anew.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import json

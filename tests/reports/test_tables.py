@@ -1,7 +1,5 @@
 """Tables of scores: which rows and columns there are, in which order, and what their cells hold."""
 
-from __future__ import annotations
-
 import pytest
 
 from cseb.analysis.paired import MOST

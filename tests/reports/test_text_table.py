@@ -1,7 +1,5 @@
 """Text tables are the same on every screen, and nothing in a cell is an order to the drawing."""
 
-from __future__ import annotations
-
 import pytest
 
 from cseb.reports.text_table import aligned

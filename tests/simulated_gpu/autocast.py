@@ -3,8 +3,6 @@
 Source: PyTorch's documentation, "Automatic Mixed Precision package", CUDA op-specific behaviour.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

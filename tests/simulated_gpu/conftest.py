@@ -1,7 +1,5 @@
 """The simulated GPU in place of CUDA: Accelerate chooses it, and everything runs under its rules."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Every method trains on the simulated GPU, in every precision, with the first loss that it has on a CPU."""
 
-from __future__ import annotations
-
 import weakref
 from collections import Counter
 from contextlib import nullcontext
@@ -113,9 +111,7 @@ def test_layers_that_are_computed_again_give_the_same_weights(tiny: Tiny, name: 
 
 
 @pytest.mark.parametrize("name", ["simcse+ami", "micse", "simcse", "promptbert", "simcse+ami(valid=positive)"])
-def test_a_width_of_a_multiple_of_8_does_not_change_the_loss(
-    tiny: Tiny, name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_multiple_of_8_does_not_change_the_loss(tiny: Tiny, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     recipe = f"{SHORT},precision=bf16)+recipe(steps=1,eval_every=1)"
     wide = trained(tiny, name, recipe).curve[0][1]
     monkeypatch.setattr(device_batches, "MULTIPLE", 1)
@@ -166,9 +162,7 @@ def test_the_precision_of_evaluation_is_that_of_the_recipe(tiny: Tiny, precision
     assert 0 < difference < 0.1
 
 
-def test_updates_whose_fp16_gradient_overflows_are_skipped_and_noted(
-    tiny: Tiny, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_updates_with_overflow_in_fp16_are_skipped_and_noted(tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
     assert not trained(tiny, "simcse", f"{SHORT},precision=fp16)").notes
     monkeypatch.setattr(torch.amp, "GradScaler", partial(torch.amp.GradScaler, init_scale=2.0**100))
     (note,) = trained(tiny, "simcse", f"{SHORT},precision=fp16)").notes

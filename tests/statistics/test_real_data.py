@@ -1,7 +1,5 @@
 """Standard errors of real scores: all-MiniLM-L6-v2 on STS-B and SICK-R, with and without shared sentences."""
 
-from __future__ import annotations
-
 import importlib.util
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 Every expected number has a tolerance of three standard errors of the simulation, unless a range is stated.
 """
 
-from __future__ import annotations
-
 from math import sqrt
 
 import numpy as np

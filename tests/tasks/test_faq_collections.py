@@ -93,9 +93,7 @@ def test_choices_the_paper_leaves_open_stand_in_the_protocol() -> None:
 
 
 @pytest.mark.parametrize("collection", ["faqir", "cough"])
-def test_files_that_are_not_there_or_cut_short_are_answered(
-    folder: Path, collection: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_missing_and_short_files_are_refused(folder: Path, collection: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(BadData, match=r"`data_dir`"):
         TASKS[collection].load(None)
     with pytest.raises(BadData, match=r"FAQ.* is not below .* may not be redistributed"):

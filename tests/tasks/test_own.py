@@ -255,11 +255,7 @@ def test_a_file_that_changes_is_read_again(tmp_path: Path) -> None:
         ),
         ("a.csv", "query,document,relevance\nq,a,1\n", r"a.csv has no query with both a relevant and an irrelevant"),
         ("a.csv", "text,label,sentence1,sentence2,score\n", r"could be pairs or classification; choose one with"),
-        (
-            "a.csv",
-            'sentence1,sentence2,score\na,b,"1,5"\nc,d,2.5\n',
-            r"column 'score' has decimal commas and points",
-        ),
+        ("a.csv", 'sentence1,sentence2,score\na,b,"1,5"\nc,d,2.5\n', r"column 'score' has decimal commas and points"),
         ("a.csv", 'sentence1,sentence2,score\na,b,"1,000.5"\n', r"line 2: column 'score' holds '1,000.5'; a number"),
         ("a.csv", "sentence1,sentence2,label\na,b,3.8\n", r"line 2: .* yes/no, .*for graded pairs write FILE:pairs"),
         ("a.csv", "question1,question2,is_duplicate\na,b,1\nc,d,1\n", r"a.csv labels every pair yes; pairs of both"),

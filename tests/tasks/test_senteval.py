@@ -146,7 +146,7 @@ def test_any_other_folder_is_answered_with_the_layout(tmp_path: Path) -> None:
             data_root(wrong)
 
 
-def test_without_a_folder_the_archive_of_the_hub_is_unpacked_once(
+def test_the_archive_of_the_hub_is_unpacked_once(
     senteval: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     archive = tmp_path / "blob"

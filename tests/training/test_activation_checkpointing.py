@@ -1,7 +1,5 @@
 """`recipe(activation_checkpointing=true)`: the same loss and gradient, bit by bit on a CPU, dropout included."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 
@@ -19,10 +17,7 @@ from tests.training.small_runs import TRAINED, Tiny, first_gradients, method
 
 __all__ = ["decoder"]  # the fixture
 ON = "activation_checkpointing=true"
-REFUSED = {
-    "scd": "multi_dropout, which changes the layers",
-    "l2p-csr": "learnt_mask_nce, which changes the layers",
-}
+REFUSED = {"scd": "multi_dropout, which changes the layers", "l2p-csr": "learnt_mask_nce, which changes the layers"}
 QUICK = ("simcse", "ct", "tsdae", "promcse", "consert", "micse")
 
 
@@ -60,9 +55,7 @@ def test_padded_batches_and_chunks(tiny: Tiny, monkeypatch: pytest.MonkeyPatch, 
 
 @pytest.mark.skipif(not linear.available(), reason="no oneDNN")
 @pytest.mark.parametrize("name", ["simcse", "simcse+ami+moco"])
-def test_the_repetition_takes_the_library_of_the_forward_pass(
-    tiny: Tiny, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
+def test_repetition_takes_the_library_of_the_forward(tiny: Tiny, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     libraries = []
     product = linear._product
     monkeypatch.setattr(linear, "_product", lambda *given: libraries.append("onednn") or product(*given))

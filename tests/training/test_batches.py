@@ -21,7 +21,7 @@ CPU = torch.device("cpu")
 
 
 @pytest.mark.parametrize(("name", "changes"), [("mirror", True), ("ct", True), ("simcse", False)])
-def test_views_are_drawn_from_a_stream_of_their_own(
+def test_views_have_a_stream_of_their_own(
     tiny: Tiny, monkeypatch: pytest.MonkeyPatch, name: str, changes: bool
 ) -> None:
     once = trained(tiny, name)

@@ -1,7 +1,5 @@
 """Whole training runs beside sentence-transformers' own trainer: same data order, no dropout, 30 steps, same update."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path

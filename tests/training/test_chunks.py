@@ -1,7 +1,5 @@
 """`recipe(chunk=C)`: the loss and the gradient of the whole batch, with the activations of C sentences in memory."""
 
-from __future__ import annotations
-
 import pytest
 from torch import Tensor
 

@@ -1,7 +1,5 @@
 """A device that cannot do what a job asks is refused in one sentence, before anything is trained."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from datetime import timedelta

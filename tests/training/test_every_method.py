@@ -57,9 +57,7 @@ PAPERS = ("simcse", "micse", "msse", "informin-cl", "compcse", "rcl", "simcse+am
 
 
 @pytest.mark.parametrize("name", [*PAPERS, *slow(sorted({*TRAINED} - {*OWN_DROPOUT, *PAPERS}))])
-def test_every_method_learns_from_packed_batches_what_it_does_from_padded_ones(
-    tiny: Tiny, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
+def test_packed_and_padded_batches_teach_the_same(tiny: Tiny, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     still = f"{SMALL}+recipe(steps=2,eval_every=1,dropout=1e-9)"  # none is dropped
     packed = trained(tiny, name, still).curve
     monkeypatch.setattr(packing, "_supported", lambda backbone: False)
@@ -69,9 +67,7 @@ def test_every_method_learns_from_packed_batches_what_it_does_from_padded_ones(
 
 
 @pytest.mark.parametrize("name", ["sncse+ami", "pcl+ami", "pcl+ami(valid='square')"])
-def test_views_whose_attention_maps_no_term_reads_are_encoded_without_them_to_the_same_loss(
-    tiny: Tiny, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
+def test_unread_attention_maps_are_not_computed(tiny: Tiny, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     kept: list[bool] = []
     outputs = packing.outputs
 

@@ -1,7 +1,5 @@
 """SetFit's fine-tuning beside that of sentence-transformers, and the task that scores it."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path

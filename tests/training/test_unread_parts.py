@@ -1,7 +1,5 @@
 """What a term says it reads is what its value depends on; a part that no term reads is refused before anything runs."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace

@@ -87,9 +87,7 @@ def test_dropout_is_where_bert_has_it() -> None:
 
 
 @pytest.mark.parametrize("family", ["bert", "roberta", "mpnet", "modernbert", "distilbert"])
-def test_it_writes_with_every_family_and_teaches_the_encoder_through_the_noised_view_alone(
-    tiny: Tiny, family: str
-) -> None:
+def test_every_family_decodes_and_only_the_noised_view_teaches(tiny: Tiny, family: str) -> None:
     built = built_of(tiny, "tsdae", family)
     term = built.terms[0].term.eval()
     ids = torch.tensor([[2, 8, 9, 10, 3], [2, 8, 3, 0, 0]])

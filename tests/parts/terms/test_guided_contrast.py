@@ -93,9 +93,7 @@ def test_copies_of_the_own_positive_stay_whatever_is_rounded() -> None:
 @pytest.mark.parametrize("strategy", ["absolute", "relative"])
 @pytest.mark.parametrize("margin", [0.0, 0.1])
 @pytest.mark.parametrize("sides", [2, 3])
-def test_loss_and_gradient_are_those_of_sentence_transformers(
-    monkeypatch: pytest.MonkeyPatch, strategy: str, margin: float, sides: int
-) -> None:
+def test_it_is_sentence_transformers(monkeypatch: pytest.MonkeyPatch, strategy: str, margin: float, sides: int) -> None:
     library = pytest.importorskip("sentence_transformers.sentence_transformer.losses.gist_embed")
     monkeypatch.setattr(library, "embed_columns", lambda model, features: [column[model] for column in features])
     rng = torch.Generator().manual_seed(7)

@@ -104,9 +104,7 @@ UNMASKABLE = [
 
 
 @pytest.mark.parametrize(("family", "message"), UNMASKABLE)
-def test_an_encoder_that_cannot_be_masked_is_refused_before_it_is_built(
-    tmp_path: Path, tiny: Tiny, family: str, message: str
-) -> None:
+def test_an_encoder_that_cannot_be_masked_is_refused(tmp_path: Path, tiny: Tiny, family: str, message: str) -> None:
     shutil.copytree(tiny("bert"), tmp_path, dirs_exist_ok=True)
     sizes = {"embedding_size": 8, "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2}
     config = getattr(transformers, family)(vocab_size=200, pad_token_id=0, **sizes)

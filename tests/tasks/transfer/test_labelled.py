@@ -72,10 +72,7 @@ def test_real_data_give_the_accuracies_of_the_reference(name: str, expected: dic
 
 
 PAIRS = LabelledTexts(
-    (
-        Examples((("a", "b"),), (1,)),
-        Examples((("c", "d"), ("e", "f"), ("d", "g"), ("h", "i")), (1, 1, 0, 0)),
-    ),
+    (Examples((("a", "b"),), (1,)), Examples((("c", "d"), ("e", "f"), ("d", "g"), ("h", "i")), (1, 1, 0, 0))),
     2,
     TEST_RECIPE,
 )

@@ -85,9 +85,7 @@ def test_weights_agree_to_rounding_after_many_steps() -> None:
 
 
 @pytest.mark.parametrize("settings", [TEST, FAST], ids=["test", "fast"])
-def test_failures_count_in_all_and_end_training_at_one_more_than_the_tenacity(
-    settings: Settings, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_training_ends_one_failure_after_the_tenacity(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     x, y = noisy(240, 8, 2)
     seen: dict[int, list[int]] = {value: [] for value in range(4)}
     look = linear._Training.evaluate

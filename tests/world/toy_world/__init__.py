@@ -1,7 +1,5 @@
 """Rated pairs of sentences that differ in known ways, offered to cseb as the tasks of a plug-in package."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
