@@ -127,8 +127,6 @@ def save_lookalike(folder: Path) -> Path:
 def script_of(name: str) -> ModuleType:
     """A script of the folder `benchmarks`, which is no package."""
     spec = importlib.util.spec_from_file_location(f"{name}_script", ROOT / "benchmarks" / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

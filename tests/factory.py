@@ -87,7 +87,7 @@ def record(
 
 def seeds(count: int = 3, **options: object) -> list[Record]:
     """Records of one cell."""
-    return [record(seed=seed, **options) for seed in range(count)]  # type: ignore[arg-type]
+    return [record(seed=seed, **options) for seed in range(count)]
 
 
 def grid() -> list[Record]:

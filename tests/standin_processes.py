@@ -36,7 +36,7 @@ def still(built: Built) -> Built:
             module.p = 0.0
     if built.outside is not None:  # its vectors, which are kept in float32, count as float64 too
         kept = built.outside.targets
-        built.outside.targets = lambda *asked: [each.double() for each in kept(*asked)]  # type: ignore[method-assign]
+        built.outside.targets = lambda *asked: [each.double() for each in kept(*asked)]
     return replace(built, first_stage=tuple(partial(still_stage, make) for make in built.first_stage), teacher=letters)
 
 
@@ -44,7 +44,7 @@ def still_stage(make: Callable[[], Built]) -> Built:
     """The same of a model that is trained first; its vectors, which are kept in float32, count as float64."""
     built = still(make())
     kept = built.encoder.vectors
-    built.encoder.vectors = lambda *asked: kept(*asked).astype(np.float64)  # type: ignore[method-assign]
+    built.encoder.vectors = lambda *asked: kept(*asked).astype(np.float64)
     return built
 
 
@@ -61,7 +61,7 @@ def gradients(built: Built, sentences: list[str]) -> dict[str, torch.Tensor]:
     queue = None
     if built.memory is not None:
         built.memory.start(built.encoder, feed.sentences)
-        built.memory.copy.double()  # type: ignore[attr-defined]
+        built.memory.copy.double()
         ids, mask, _, anchor = (field[: len(first.rows)] for field in first.fields)
         built.memory.remember(built.encoder, ids, mask, anchor, first.sids, ours)
         queue = built.memory.negatives(second.sids)
@@ -83,9 +83,7 @@ def gradients_and_losses(folder: Path, out: Path, texts: list[str]) -> None:
     for number, text in enumerate(texts):
         method = parse_method(text).at(1.0)
         paired = method.views.name in ("triples", "pairs", "rated_pairs")
-        third = (
-            [str(len(sentence) % 5) for sentence in SENTENCES] if method.views.name == "rated_pairs" else SENTENCES[2:]
-        )
+        third = [str(len(text) % 5) for text in SENTENCES] if method.views.name == "rated_pairs" else SENTENCES[2:]
         lines = [f"{a}\t{b}\t{c}" for a, b, c in zip(SENTENCES, SENTENCES[1:], third, strict=False)]
         sentences = lines if paired else SENTENCES
         stored = gradients(still(build(method, folder, 0)), sentences)
@@ -102,6 +100,6 @@ def embeddings(folder: Path, out: Path, _: list[str]) -> None:
     encoder = build(parse_method("simcse").at(1.0), folder, 0).encoder
     encoder.distributed = distributed_context()
     rows, some = [], encoder._some
-    encoder._some = lambda batch, *given: (rows.append(len(batch.ids)), some(batch, *given))[1]  # type: ignore[method-assign]
+    encoder._some = lambda batch, *given: (rows.append(len(batch.ids)), some(batch, *given))[1]
     vectors = encoder.embed(SENTENCES * 30)
     np.savez(out / f"{encoder.distributed.rank}.npz", vectors=vectors, encoded=sum(rows))

@@ -23,15 +23,8 @@ def test_imports_follow_the_layers() -> None:
 @pytest.mark.parametrize(
     "arguments",
     [
-        *(
-            ["--help"],
-            ["run", "--help"],
-            ["status", "--help"],
-            ["show", "methods"],
-            ["show", "parts"],
-            ["show", "benchmarks"],
-        ),
-        *(["show", "msse"], ["data", "--help"], ["data", "list"], ["data", "list", "stsb"]),
+        *(["--help"], ["run", "--help"], ["status", "--help"], ["show", "methods"], ["show", "parts"]),
+        *(["show", "benchmarks"], ["show", "msse"], ["data", "--help"], ["data", "list"], ["data", "list", "stsb"]),
     ],
 )
 def test_quick_commands_load_nothing_heavy(arguments: list[str]) -> None:

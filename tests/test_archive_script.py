@@ -75,14 +75,6 @@ def test_what_cannot_be_packed_leaves_nothing_behind(tmp_path: Path) -> None:
         archive([made], out)
 
 
-def test_nothing_new_is_no_archive(tmp_path: Path) -> None:
-    made, out = folder(tmp_path / "made", record()), tmp_path / "out"
-    archive(made, out)
-    for source in (made, out, [out, made]):
-        assert archive(source, out) == Packed(0, 0, 0, None, 1)
-    assert names(out) == ["items.zip", "records.zip.xz"]
-
-
 def test_records_that_were_run_beside_an_archive_are_added_to_it(tmp_path: Path) -> None:
     out = tmp_path / "out"
     archive(folder(tmp_path / "made", record("simcse")), out)

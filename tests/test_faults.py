@@ -42,15 +42,8 @@ def start(store: Store, workers: int = 2) -> subprocess.Popen[str]:
     """The program in a process group of its own."""
     command = [sys.executable, "-m", "tests.standin_grid", str(store.folder), str(workers), str(JOBS)]
     place = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
-    return subprocess.Popen(
-        command,
-        cwd=ROOT,
-        env=place,
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        start_new_session=True,
-    )
+    output = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    return subprocess.Popen(command, cwd=ROOT, env=place, text=True, start_new_session=True, **output)
 
 
 def finish(store: Store, workers: int = 2) -> tuple[int, str]:
@@ -127,7 +120,6 @@ def stormy(store: Store, whole: Store, victims: list[Victim], seed: int) -> None
                     process.communicate()
                 before = fewer(store, before)
                 process = start(store)
-                assert process.stdout is not None
                 process.stdout.readline()  # the first job has started, or is about to
             time.sleep(rng.uniform(0.0, 0.8))
             kill(process, victim, rng)

@@ -80,9 +80,7 @@ FUNCTIONS = {
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_a_function_that_returns_no_vectors_is_one_line(name: str) -> None:
     module = f"strange_{'_'.join(name.split())}"
-    Path(f"{module}.py").write_text(
-        f"import sys\nimport numpy as np\ndef f(sentences):\n    return {FUNCTIONS[name]}\n"
-    )
+    Path(f"{module}.py").write_text(f"import sys, numpy as np\ndef f(sentences):\n    return {FUNCTIONS[name]}\n")
     result = call(f"{module}:f")
     assert (result.exit_code, len(without_progress(result.stderr))) == (2, 1), result.output
     assert len(result.stderr) < 1000

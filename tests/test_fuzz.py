@@ -56,7 +56,7 @@ def cseb(folder: Path, *argv: str) -> Ended:
     texts = []
     for stream in (output, errors):
         stream.flush()
-        texts.append(stream.buffer.getvalue().decode("utf-8", "replace"))  # type: ignore[attr-defined]
+        texts.append(stream.buffer.getvalue().decode("utf-8", "replace"))
     return Ended(int(end.value.code or 0), *texts)
 
 
@@ -90,7 +90,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory, tiny: Callable[[str], Path])
 
 def commands() -> dict[str, Any]:
     """Return the commands as click has them, by name."""
-    return dict(typer.main.get_command(app).commands)  # type: ignore[attr-defined]
+    return dict(typer.main.get_command(app).commands)
 
 
 @st.composite

@@ -55,7 +55,7 @@ def test_values_reach_the_function_as_its_signature_says() -> None:
 )
 def test_a_wrong_value_is_named_with_what_is_allowed(given: dict[str, object], said: str) -> None:
     with pytest.raises(CsebError) as error:
-        train("a.txt", **given)  # type: ignore[arg-type]
+        train("a.txt", **given)
     assert said in str(error.value)
 
 
@@ -64,7 +64,7 @@ def test_fractions_are_above_0_and_at_most_1() -> None:
     assert numbers(1, float, "fractions") == (1.0,)
     for wrong in ("x", "1.5", 0, [0.1, -1], float("nan"), None, [None]):
         with pytest.raises(BadBenchmark, match=r"`fractions` is .*; fractions in \(0, 1\]"):
-            numbers(wrong, float, "fractions")  # type: ignore[arg-type]
+            numbers(wrong, float, "fractions")
 
 
 def test_the_docstring_lists_every_parameter() -> None:
@@ -89,7 +89,7 @@ def test_text_is_needed_where_text_is_read() -> None:
         return name
 
     with pytest.raises(BadSpec, match="`name` is 3; text is needed"):
-        show(3)  # type: ignore[arg-type]
+        show(3)
 
 
 def test_a_benchmark_file_and_run_share_the_definitions_of_their_settings() -> None:

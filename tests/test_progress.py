@@ -7,7 +7,7 @@ from cseb.progress import counted, heard, listening, reading, remark, tell, unhe
 Said = list[tuple[str, int, int]]
 
 
-def hear(into: Said):  # type: ignore[no-untyped-def]
+def hear(into: Said):
     return lambda what, done, total: into.append((what, done, total))
 
 

@@ -41,7 +41,7 @@ def jobs(tiny: Callable[[str], Path], tmp_path: Path) -> Callable[[str], list[Jo
     def make(vary: str) -> list[Job]:
         options = {"encoder": str(tiny("bert")), "corpus": str(corpus), "sizes": "16", "tasks": "toy-captions"}
         grid = override(load(WORLD), methods=f"simcse{SMALL}", seeds=2, dev="none", **options)
-        return plan(grid, vary=vary)  # type: ignore[arg-type]
+        return plan(grid, vary=vary)
 
     return make
 

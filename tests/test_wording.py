@@ -19,14 +19,7 @@ PAGES = [
     *(f"results/{name}/README.md" for name in ("real", "real-mini", "practitioner", "triples", "rated-pairs")),
     *(f"results/{name}/README.md" for name in ("written", "decoder", "decoder-bidirectional", "documents", "embedded")),
     *("results/README.md", "results/LOG.md", "results/speed/plan.md", "README.md", "CHANGELOG.md", "CONTRIBUTING.md"),
-    *(
-        "docs/index.md",
-        "docs/quickstart.md",
-        "docs/speed.md",
-        "docs/architecture.md",
-        "docs/protocols.md",
-        "docs/methods.md",
-    ),
+    *(f"docs/{name}.md" for name in ("index", "quickstart", "speed", "architecture", "protocols", "methods")),
     *(
         f"docs/guide/{name}.md"
         for name in ("describing-methods", "teachers-and-tuning", "running", "reports", "assistants")

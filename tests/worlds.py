@@ -42,7 +42,7 @@ class World:
         """A finished job. answers: task to items (N,); the last and the best checkpoint are the same."""
         names = [f"{task}@1" for task in self.tasks]
         values = [float(np.mean(answers[task])) for task in self.tasks]
-        made = record(method, size, seed, values=values, tasks=tuple(names), dev="", **more)  # type: ignore[arg-type]
+        made = record(method, size, seed, values=values, tasks=tuple(names), dev="", **more)
         data = hashlib.sha256("".join(each.sha256() for each in self.tasks.values()).encode()).hexdigest()
         self.items[made.key] = {f"{task}@1/last": answers[task].astype(np.float32) for task in self.tasks}
         return made.model_copy(update={"protocol": replace(made.protocol, data=data)})

@@ -63,10 +63,8 @@ def test_the_sentence_says_what_to_do_by_how_much_and_what_was_tried() -> None:
     unclear, _ = conclude(base, sample("simcse", 49, 52, 50, 49, 51), POOR, 4)
     assert unclear.endswith("is 0.2 higher (-1.4 to 1.8), not a significant difference.")
     pooled = sample("mean pooling", *[40.0] * 5)
-    assert conclude(pooled, None, POOR, 4) == (
-        "Use mean pooling without training: no method could be trained.",
-        "mean pooling",
-    )
+    sentence = "Use mean pooling without training: no method could be trained."
+    assert conclude(pooled, None, POOR, 4) == (sentence, "mean pooling")
     assert conclude(pooled, None, None, 4) == conclude(pooled, None, POOR, 4)
     better, _ = conclude(pooled, worse, POOR, 4)
     assert better == "Train with simcse: it is 8.8 higher (8.7 to 8.9) than mean pooling without training."

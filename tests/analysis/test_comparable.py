@@ -28,7 +28,7 @@ from tests.reports.test_captions import says
 )
 def test_what_cannot_be_compared_is_refused(other: dict[str, object], what: str) -> None:
     with pytest.raises(BadResults, match=what):
-        few_shot([record(seed=0), record(seed=1, **other)])  # type: ignore[arg-type]
+        few_shot([record(seed=0), record(seed=1, **other)])
 
 
 def test_unlike_gpus_are_kept_apart() -> None:

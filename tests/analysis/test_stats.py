@@ -23,7 +23,7 @@ def test_a_run_is_averaged_over_its_tasks() -> None:
     ],
 )
 def test_an_average_never_leaves_a_task_out(run: object, why: str) -> None:
-    assert score(run, TASKS, "best") == why  # type: ignore[arg-type]
+    assert score(run, TASKS, "best") == why
 
 
 def test_an_average_over_nothing_is_missing() -> None:

@@ -39,12 +39,7 @@ def test_commands_read_an_archive_as_they_read_the_folder(loose: Path, out: Path
     (benchmark,) = loose.glob("benchmark-*.yaml")
     assert sorted(path.name for path in out.iterdir()) == [benchmark.name, "items.zip", "records.zip.xz"]
     key = cseb.load(loose).records[0].key
-    for command in (
-        ["report"],
-        ["report", "--format", "latex"],
-        ["show", "--verify"],
-        ["compare", "--baseline", "all"],
-    ):
+    for command in (["report"], ["report", "-f", "latex"], ["show", "--verify"], ["compare", "--baseline", "all"]):
         from_folder, from_archive = (call(command[0], folder, *command[1:]) for folder in (loose, out))
         assert from_folder.output.replace(str(loose), "") == from_archive.output.replace(str(out), ""), command
         assert from_folder.exit_code == from_archive.exit_code

@@ -38,4 +38,4 @@ def test_training_set_sizes_are_sentences_or_fractions_of_the_corpus() -> None:
     assert sizes_and_fractions(0.5) == ((), (0.5,))
     for wrong in ("a", "0.1%", "10.5", [-1], [True, None]):
         with pytest.raises(BadBenchmark, match="`sizes` is"):
-            sizes_and_fractions(wrong)  # type: ignore[arg-type]
+            sizes_and_fractions(wrong)

@@ -42,11 +42,8 @@ def test_the_card_of_the_folder_and_of_the_command_agree(saved: tuple[Store, lis
 @pytest.mark.parametrize(
     ("name", "base"),
     [
-        ("bert-base-uncased", "bert-base-uncased"),
-        ("org/model@main", "org/model"),
-        ("cseb-tiny", ""),
-        ("./my-bert", ""),
-        ("/home/me/bert", ""),
+        *(("bert-base-uncased", "bert-base-uncased"), ("org/model@main", "org/model")),
+        *((name, "") for name in ("cseb-tiny", "./my-bert", "/home/me/bert")),
     ],
 )
 def test_a_base_model_is_a_name_on_the_hub(name: str, base: str) -> None:
@@ -56,7 +53,7 @@ def test_a_base_model_is_a_name_on_the_hub(name: str, base: str) -> None:
 @pytest.mark.parametrize(
     ("text", "licence"),
     [
-        ("---\nlanguage: en\nlicense: apache-2.0\n---\n", "apache-2.0"),
+        ("---\nlanguage: en\nlicense: mit\n---\n", "mit"),
         ("---\nlanguage: en\n---\nlicense: mit\n", ""),
         ("no card", ""),
     ],

@@ -31,7 +31,7 @@ def test_an_empty_option_is_not_taken_as_none(arguments: list[str], said: str) -
 
 def test_every_command_refuses_it() -> None:
     group = get_command(app)
-    commands = [*group.commands.values(), *group.commands["data"].commands.values()]  # type: ignore[attr-defined]
+    commands = [*group.commands.values(), *group.commands["data"].commands.values()]
     assert len(commands) > 15
     assert {each.name for each in commands if not isinstance(each, Command)} == {"data"}
 

@@ -24,7 +24,7 @@ def results(tmp_path: Path) -> Path:
     from dataclasses import replace
 
     data = load_task("toy-captions", None)
-    gold = np.concatenate([each.gold for each in data.subsets])  # type: ignore[attr-defined]
+    gold = np.concatenate([each.gold for each in data.subsets])
     digest = hashlib.sha256(data.sha256().encode()).hexdigest()
     store = stored(tmp_path / "results")
     rng = np.random.default_rng(0)
@@ -43,10 +43,8 @@ def test_a_folder_of_records_is_compared(results: Path) -> None:
     result = printed("compare", results, "--format", "json")
     effects = json.loads(result)[0]
     [row] = effects["rows"]
-    assert (row["a"], row["b"], row["n"], row["conclusion"], row["scope"]) == (
-        *("simcse", "micse", 5),
-        *("better", "seeds and items"),
-    )
+    assert (row["a"], row["b"], row["n"]) == ("simcse", "micse", 5)
+    assert (row["conclusion"], row["scope"]) == ("better", "seeds and items")
     assert row["items_low"] < row["mean"] < row["items_high"]
     assert call("compare", results, "--format", "json").stdout == result
     assert call("compare", results, "--methods", "micse,simcse", "--format", "json").stdout == result

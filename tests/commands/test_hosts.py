@@ -62,7 +62,7 @@ def test_a_launcher_is_made_from_its_options(monkeypatch: pytest.MonkeyPatch) ->
 )  # fmt: skip
 def test_what_cannot_be_is_one_line(arguments: tuple[str, ...], kind: type[CsebError], said: str) -> None:
     with pytest.raises(kind, match=r"^[^\n]*$") as caught:
-        made(*arguments)  # type: ignore[arg-type]
+        made(*arguments)
     assert said in str(caught.value)
 
 
@@ -93,7 +93,7 @@ def test_a_missing_package_is_named(
     monkeypatch.setitem(sys.modules, package, None)  # as if it were not installed
     store = Store(tmp_path)
     with pytest.raises(BadBenchmark, match=rf"pip install 'cseb\[{launcher}\]'"):
-        made(launcher).run(JobRunner(standin_jobs.TARGET, store), [standin_jobs.job("a")], print)  # type: ignore[attr-defined]
+        made(launcher).run(JobRunner(standin_jobs.TARGET, store), [standin_jobs.job("a")], print)
 
 
 def test_other_machines_have_devices_of_their_own() -> None:
@@ -110,20 +110,8 @@ def test_other_machines_have_devices_of_their_own() -> None:
 
 def run(tiny: Path, corpus: Path, results: Path, *options: str) -> Store:
     command = [
-        *(
-            sys.executable,
-            "-m",
-            "cseb",
-            "run",
-            WORLD,
-            "--results",
-            str(results),
-            "--encoder",
-            str(tiny),
-            "--device",
-            "cpu",
-        ),
-        *("--methods", f"simcse+{RECIPE}", "--corpus", str(corpus), "--sizes", "16", "--seeds", "2"),
+        *(sys.executable, "-m", "cseb", "run", WORLD, "--results", str(results), "--encoder", str(tiny)),
+        *("--device", "cpu", "--methods", f"simcse+{RECIPE}", "--corpus", str(corpus), "--sizes", "16", "--seeds", "2"),
         *("--tasks", "toy-captions,toy-forum", *options),
     ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=200, check=False)

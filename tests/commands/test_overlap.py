@@ -28,7 +28,7 @@ def test_the_command_prints_counts_and_examples(tmp_path: Path) -> None:
     ("arguments", "said"),
     [
         (["wikipedia:20", "--tasks", "nosuch"], "no task is called 'nosuch'"),
-        (["nosuch.txt", "--tasks", "clinc150"], "nosuch.txt"),
+        (["nosuch.txt", "--tasks", "snli"], "nosuch."),
     ],
 )
 def test_what_cannot_be_compared_is_one_line(arguments: list[str], said: str) -> None:

@@ -31,7 +31,7 @@ def test_a_study_is_gathered_once_for_each_table(folder: Path, monkeypatch: pyte
     def counted(self: StudyQuery, records: object) -> object:
         nonlocal count
         count += 1
-        return study(self, records)  # type: ignore[arg-type]
+        return study(self, records)
 
     monkeypatch.setattr(StudyQuery, "study", counted)
     cseb.report(folder)

@@ -85,14 +85,10 @@ def test_failures_are_told_even_when_quiet_and_one_bug_has_one_traceback() -> No
 def test_running_jobs_fit_the_screen(width: int) -> None:
     jobs = [job(label, seed, 0.01) for label in ("simcse", LONG) for seed in range(5)]
     state = board(jobs, done=jobs[:3], workers=2)
-    for event in (
-        Started(jobs[3].key),
-        Progress(jobs[3].key, 20, 60, 1.25, 61.234),
-        Started(jobs[7].key),
-        Broken(jobs[6].key, "died", "killed"),
-    ):
+    progress, broken = Progress(jobs[3].key, 20, 60, 1.25, 61.234), Broken(jobs[6].key, "died", "killed")
+    for event in (Started(jobs[3].key), progress, Started(jobs[7].key), broken):
         state.update(event)
-    state.clock.now = 60.0  # type: ignore[attr-defined]
+    state.clock.now = 60.0
     first, second, outlook = drawn(state, width).splitlines()
     assert max(map(len, (first, second, outlook))) <= width
     assert first.startswith("60 s, step 20/60, loss 1.250, dev 61.2") and second.startswith("60 s, starting: micse")
@@ -101,11 +97,8 @@ def test_running_jobs_fit_the_screen(width: int) -> None:
 
 def test_a_terminal_gets_finished_jobs_and_errors_above_what_runs() -> None:
     jobs = [job("simcse", seed) for seed in range(3)]
-    events: list[Event] = [
-        Started(jobs[0].key),
-        Finished(jobs[0].key, record(jobs[0])),
-        Broken(jobs[1].key, "user", "no such file"),
-    ]
+    finished, broken = Finished(jobs[0].key, record(jobs[0])), Broken(jobs[1].key, "user", "no such file")
+    events: list[Event] = [Started(jobs[0].key), finished, broken]
     result = shown(events, jobs, terminal=True)
     assert result.index("simcse 10 % seed 0: best 50.00") < result.index("failed: no such file")
 

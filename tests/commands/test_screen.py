@@ -32,7 +32,7 @@ def command(*arguments: object) -> list[str]:
 
 
 def called(*arguments: object, **options: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command(*arguments), cwd=ROOT, text=True, check=False, timeout=120, **options)  # type: ignore[call-overload, no-any-return]
+    return subprocess.run(command(*arguments), cwd=ROOT, text=True, check=False, timeout=120, **options)
 
 
 @pytest.fixture
@@ -112,13 +112,8 @@ def test_no_command_of_a_record_reaches_the_terminal(hostile: Path, arguments: l
 @pytest.mark.parametrize(
     "arguments",
     [
-        *(["show", HOSTILE], [HOSTILE], ["report", HOSTILE], ["report", "--table", HOSTILE]),
-        *(
-            ["run", HOSTILE],
-            ["run", f"--{HOSTILE}"],
-            ["run", "--seeds", HOSTILE],
-            ["data", "sample", HOSTILE, "--size", "1"],
-        ),
+        *(["show", HOSTILE], [HOSTILE], ["report", HOSTILE], ["report", "--table", HOSTILE], ["run", HOSTILE]),
+        *(["run", f"--{HOSTILE}"], ["run", "--seeds", HOSTILE], ["data", "sample", HOSTILE, "--size", "1"]),
         *(["eval", HOSTILE], ["diff", HOSTILE, HOSTILE], ["data", "where", HOSTILE]),
     ],
 )
@@ -209,8 +204,6 @@ def test_a_reader_that_leaves_is_no_word() -> None:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     ) as process:
-        assert process.stdout is not None
-        assert process.stderr is not None
         process.stdout.readline()
         process.stdout.close()
         assert process.stderr.read() == b""

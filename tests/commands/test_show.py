@@ -51,9 +51,7 @@ def test_failed_records_have_nothing_to_read(store: Store) -> None:
 
 def test_what_a_benchmark_replaces_is_said(tmp_path: Path) -> None:
     """200 steps became 50 and nobody said so: `show` had the paper's, the record what was run."""
-    listed = printed(
-        "run", WORLD, "--methods", "simcse,micse", "--seeds", "1", "--dry-run", "--results", tmp_path / "x"
-    )
+    listed = printed("run", WORLD, "--methods", "simcse,micse", "--seeds", "1", "--dry-run", "--results", tmp_path)
     assert "the benchmark's scale and steps replace:" in listed
     assert "  micse   queue@2   size=384 became size=64" in listed
     assert "recipe@1  steps=15625, learning_rate=3e-05" in listed

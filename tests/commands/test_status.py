@@ -58,10 +58,8 @@ def test_memory_is_that_of_a_device(store: Store) -> None:
     origin, protocol = replace(gpu.origin, device="H100"), replace(gpu.protocol, device="cuda")
     changes = {"origin": origin, "protocol": protocol, "cost": replace(gpu.cost, peak_gpu_mb=2000.0)}
     store.write(gpu.model_copy(update=changes), {})
-    assert JobStates.of(store).devices() == [
-        "cpu (cpu): 1 record, at most 1 MB",
-        "cuda (H100): 1 record, at most 1 MB, GPU 2,000 MB",
-    ]
+    gpu_line = "cuda (H100): 1 record, at most 1 MB, GPU 2,000 MB"
+    assert JobStates.of(store).devices() == ["cpu (cpu): 1 record, at most 1 MB", gpu_line]
 
 
 def test_jobs_of_earlier_grids_stay_planned(store: Store) -> None:

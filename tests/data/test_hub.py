@@ -70,9 +70,8 @@ def test_a_damaged_folder_of_save_to_disk_is_refused(tmp_path: Path, name: str, 
         (tmp_path / name).unlink()
     else:
         (tmp_path / name).write_bytes(content)
-    with pytest.raises(BadData, match="cannot be read as a data set of save_to_disk: ") as caught:
+    with pytest.raises(BadData, match="cannot be read as a data set of save_to_disk: "):
         read_corpus(f"{tmp_path}")
-    assert "\n" not in str(caught.value)
 
 
 def test_the_column_of_a_folder_is_checked(tmp_path: Path) -> None:
@@ -105,9 +104,8 @@ def test_a_text_of_a_folder_is_no_longer_than_one_of_a_file(tmp_path: Path, monk
 def test_a_folder_that_is_no_data_set_is_answered(tmp_path: Path, files: dict[str, bytes], message: str) -> None:
     for name, content in files.items():
         (tmp_path / name).write_bytes(content)
-    with pytest.raises(BadData, match=message) as caught:
+    with pytest.raises(BadData, match=message):
         read_corpus(f"hub:{tmp_path}")
-    assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize("place", ["", "/no/such/folder", "a b", "owner/name@", "owner/name:x:y", "x" * 5000 + "/"])

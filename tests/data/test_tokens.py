@@ -4,14 +4,8 @@ import numpy as np
 
 from cseb.data.tokens import Tokens
 
-TOKENS = Tokens(
-    flat=np.array([2, 10, 11, 3, 2, 12, 3], dtype=np.int32),
-    starts=np.array([0, 4, 7]),
-    pad=0,
-    prefix=1,
-    suffix=1,
-    anchor=-1,
-)
+FLAT, STARTS = np.array([2, 10, 11, 3, 2, 12, 3], dtype=np.int32), np.array([0, 4, 7])
+TOKENS = Tokens(flat=FLAT, starts=STARTS, pad=0, prefix=1, suffix=1, anchor=-1)
 
 
 def test_a_batch_is_padded_to_its_longest_or_further() -> None:

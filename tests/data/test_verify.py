@@ -58,7 +58,7 @@ def test_missing_and_unreadable_files(tmp_path: Path) -> None:
     ],
 )
 def test_rows_are_counted_as_the_format_has_them(tmp_path: Path, kind: str, content: bytes, rows: int) -> None:
-    file = DataFile("a", 2, header=kind == "csv", format=kind, element="qaPair")  # type: ignore[arg-type]
+    file = DataFile("a", 2, header=kind == "csv", format=kind, element="qaPair")
     assert count(file, content) == rows
     (tmp_path / "a").write_bytes(content)
     assert (rows != -1) or check(file, tmp_path / "a").message.startswith("not a valid csv file")

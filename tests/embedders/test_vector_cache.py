@@ -20,9 +20,7 @@ KEY = "0123456789abcdef"
 
 
 def lengths(sentences: Sequence[str]) -> Vectors:
-    return np.array([[len(sentence), sentence.count("a"), 1] for sentence in sentences], dtype=np.float32).reshape(
-        -1, 3
-    )
+    return np.array([[len(text), text.count("a"), 1] for text in sentences], dtype=np.float32).reshape(-1, 3)
 
 
 def folder_of(cache: Path) -> Path:
@@ -104,8 +102,6 @@ def test_a_second_set_of_tasks_does_not_encode_again(tmp_path: Path) -> None:
     del asked[:]
     again = evaluate(embedder, how, "toy-mixed", "", store, cache=tmp_path / "c")
     assert asked == []
-    assert again.record is not None
-    assert both.record is not None
     assert again.record.scores[0] == both.record.scores[1]
     other = EncoderOptions(dtype="bf16")
     evaluate(embedder, other, "toy-mixed", "", store, cache=tmp_path / "c")

@@ -32,8 +32,6 @@ def test_values_and_gradients_are_those_of_the_layer_in_float64(shape: tuple[int
         result = gradients(layer, x)
     assert len(result) == 3 + bias
     for ours, theirs in zip(result, exact, strict=True):
-        assert ours is not None
-        assert theirs is not None
         torch.testing.assert_close(ours.double(), theirs, rtol=1e-5, atol=1e-5)
 
 
@@ -77,7 +75,6 @@ def test_frozen_weights_get_no_gradient() -> None:
     with OneDNN():
         layer(x).sum().backward()
     assert layer.weight.grad is None
-    assert x.grad is not None
     torch.testing.assert_close(x.grad, layer.weight.sum(0).expand(3, 8))
 
 

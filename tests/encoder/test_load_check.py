@@ -54,9 +54,7 @@ def add_weights(folder: Path, **weights: torch.Tensor) -> None:
 def test_an_encoder_is_loaded_and_checked_once(tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
     loaded: list[Path] = []
     check = load_check._load_and_check
-    monkeypatch.setattr(
-        load_check, "_load_and_check", lambda folder, trust: (loaded.append(folder), check(folder, trust))
-    )
+    monkeypatch.setattr(load_check, "_load_and_check", lambda *given: (loaded.append(given[0]), check(*given)))
     shape_of(tiny("bert"))
     load_check._check.cache_clear()  # as in another process
     shape_of(tiny("bert"))
@@ -68,20 +66,7 @@ def test_vectors_that_depend_on_the_batch_are_refused_by_every_command(families:
     message = "its vectors depend on the other sentences of a batch"
     for command in (
         ("eval", folder, "--pooler", "mean", "--tasks", "toy-captions", "--results", tmp_path / "r"),
-        (
-            "run",
-            WORLD,
-            "--encoder",
-            folder,
-            "--methods",
-            "mean",
-            "--sizes",
-            "16",
-            "--seeds",
-            "1",
-            "--results",
-            tmp_path,
-        ),
+        ("run", WORLD, "--encoder", folder, "--methods", "mean", "--sizes", 16, "--seeds", 1, "--results", tmp_path),
         ("run", WORLD, "--encoder", folder, "--methods", "mean", "--sizes", "16", "--seeds", "1", "--dry-run"),
     ):
         result = call(*command)
@@ -111,9 +96,8 @@ def test_weights_that_are_not_used_are_named_and_heads_are_not(tiny: Tiny, tmp_p
 def test_weights_that_are_missing_are_named(tiny: Tiny, tmp_path: Path) -> None:
     folder = copied(tiny("bert"), tmp_path / "bert")
     stored = load_file(folder / "model.safetensors")
-    save_file(
-        {name: weight for name, weight in stored.items() if "layer.1.output" not in name}, folder / "model.safetensors"
-    )
+    kept = {name: weight for name, weight in stored.items() if "layer.1.output" not in name}
+    save_file(kept, folder / "model.safetensors")
     with pytest.raises(BadData, match=r"its files lack 4 weights \(encoder.layer.1.output.LayerNorm.bias, "):
         shape_of(folder)
 

@@ -41,9 +41,7 @@ def trained(tiny: Tiny, text: str) -> Training:
     built.encoder.backbone.register_forward_hook(first)
     for weighted in built.terms:
         values = training.values.setdefault(weighted.name, [])
-        weighted.term.register_forward_hook(
-            lambda module, inputs, output, values=values: values.append(float(output.detach()))
-        )
+        weighted.term.register_forward_hook(lambda _, __, output, values=values: values.append(float(output.detach())))
     result = train(built, SENTENCES, 0, "cpu", None, lambda look: None)
     kept = (name for name in result.last if name.startswith("backbone") and ".pooler." not in name)  # which nobody asks
     training.weights = {name: result.last[name] for name in kept}
@@ -78,8 +76,6 @@ def trained(tiny: Tiny, text: str) -> Training:
 )
 def test_adding_a_part_changes_no_other_parts_numbers(tiny: Tiny, base: str, addition: str) -> None:
     alone, more = trained(tiny, base), trained(tiny, base + addition)
-    assert alone.states is not None
-    assert more.states is not None
     assert alone.states.equal(more.states)
     for name, values in alone.values.items():
         if not (name == "infonce" and "moco" in addition):  # it reads the queue
@@ -96,16 +92,12 @@ def _of_first(values: list[float]) -> list[float]:
 def test_reading_attention_maps_draws_no_further_numbers(tiny: Tiny) -> None:
     """Other kernels return the maps, so that the last digits may differ."""
     alone, more = trained(tiny, "simcse"), trained(tiny, "simcse+ami(layers=(0,1),weight=0)")
-    assert alone.states is not None
-    assert more.states is not None
     assert torch.allclose(alone.states, more.states, atol=1e-5)
     assert alone.values["infonce"] == pytest.approx(more.values["infonce"], rel=1e-4)
 
 
 def test_the_head_has_a_stream_of_its_own(tiny: Tiny) -> None:
     plain, shuffled = (trained(tiny, text) for text in ("simcse", "simcse+group_whiten(groups=4)"))
-    assert plain.states is not None
-    assert shuffled.states is not None
     assert plain.states.equal(shuffled.states)
 
 

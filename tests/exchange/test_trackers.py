@@ -58,7 +58,6 @@ def fakes(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Fake]]:
 
 
 def along(run: Record) -> Record:
-    assert run.trace is not None
     trace = replace(run.trace, along=((20, {"snli@1": 30.0, "a&b@1": None}), (40, {"snli@1": 31.0, "a&b@1": 5.0})))
     return run.model_copy(update={"trace": trace})
 

@@ -60,7 +60,7 @@ def jobs(tiny: Tiny, tmp_path: Path) -> Callable[..., list[Job]]:
     def make(methods: str, **options: object) -> list[Job]:
         settled = {"encoder": str(tiny("bert")), "corpus": str(corpus), "fractions": "", "sizes": "16", "seeds": 1,
                    "tasks": "toy-captions,toy-relations", **options}  # fmt: skip
-        return plan(override(load(WORLD), methods=methods, **settled))  # type: ignore[arg-type]
+        return plan(override(load(WORLD), methods=methods, **settled))
 
     return make
 

@@ -126,23 +126,6 @@ def test_another_corpus_drops_the_column_of_the_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "options",
-    [
-        {"fractions": "0.1", "sizes": "10"},
-        {"fractions": "abc"},
-        {"fractions": "0.1,,0.2"},
-        {"fractions": "2"},
-        {"sizes": "0"},
-        {"methods": "simcse+"},
-        {"seeds": 0},
-    ],
-)
-def test_a_wrong_option_is_one_line(options: dict[str, Any]) -> None:
-    with pytest.raises(BadBenchmark):
-        benchmarks.override(benchmarks.load(WORLD), **options)
-
-
-@pytest.mark.parametrize(
     "content",
     [
         b"",

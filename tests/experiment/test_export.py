@@ -49,14 +49,12 @@ def test_what_is_exported_is_scored_again_as_it_was(jobs: Callable[..., list[Job
     record = run_job(job, store, lambda look: None, models=models)
     how = EncoderOptions(results=tmp_path)
     again = evaluate(find(job.key, how), how, "toy-captions,toy-relations", "", store).record
-    assert again is not None
     assert (again.method, again.resolved, again.data_seen) == (record.method, record.resolved, record.data_seen)
     for score in again.scores:
         assert score.value == pytest.approx(scores(record)[score.task, "best"], abs=1e-3)
     half = evaluate(
         find(job.key, EncoderOptions(results=tmp_path, dtype="bf16")), how, "toy-captions", "", store
     ).record
-    assert half is not None
     assert half.scores[0].value is not None
     (models / job.key / "cseb.safetensors").unlink()
     with pytest.raises(BadData, match=r"lacks cseb\.safetensors with [0-9]+ tensors of pooler, head or"):

@@ -76,13 +76,8 @@ def test_what_a_method_reads_from_elsewhere_is_part_of_its_identity(make: Make, 
         return plan(make(methods=",".join(texts), fractions=[0.5], seeds=1))
 
     before = planned()
-    assert [[source.name for source in job.external_inputs] for job in before] == [
-        [str(model)],
-        [str(pairs)],
-        [str(translator)],
-        [],
-        [],
-    ]
+    names = [[source.name for source in job.external_inputs] for job in before]
+    assert names == [[str(model)], [str(pairs)], [str(translator)], [], []]
     assert before[0].external_inputs[0].sha256 == find_encoder(str(model))[1]
     for change in (model / "model.safetensors", pairs, translator / "config.json"):
         change.write_text("c\td\n")

@@ -33,11 +33,8 @@ def test_an_origin_on_a_gpu_names_cuda_cudnn_and_the_driver(tmp_path: Path, monk
     monkeypatch.setattr(torch.cuda, "max_memory_allocated", lambda: 3 * 2**30)
     made = origin("cuda", "fp32", datetime(2026, 11, 24, 6, 0, tzinfo=UTC))
     assert made.device == "NVIDIA H100 80GB HBM3"
-    assert {name: made.versions[name] for name in ("cuda", "cudnn", "driver")} == {
-        "cuda": "12.8",
-        "cudnn": "91002",
-        "driver": "570.86.15",
-    }
+    versions = {name: made.versions[name] for name in ("cuda", "cudnn", "driver")}
+    assert versions == {"cuda": "12.8", "cudnn": "91002", "driver": "570.86.15"}
     assert (origins.peak_gpu_mb("cuda"), origins.peak_gpu_mb("cpu")) == (3072.0, None)
     monkeypatch.setattr(origins, "DRIVER", tmp_path / "none")
     assert "driver" not in origin("cuda", "fp32", datetime.now(UTC)).versions

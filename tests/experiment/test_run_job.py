@@ -36,7 +36,6 @@ def test_a_record_holds_both_checkpoints_of_every_task(jobs: Callable[..., list[
     record = run_job(job, store, seen.append)
     assert record.status == "done"
     assert set(scores(record)) == {(t, s) for t in ("toy-captions@1", "toy-relations@1") for s in ("best", "last")}
-    assert record.trace is not None
     assert [step for step, _, _ in record.trace.curve] == [3, 6]
     assert all(dev is not None for _, _, dev in record.trace.curve)
     assert record.protocol.dev_pairs > 100
@@ -59,7 +58,6 @@ def test_untrained_methods_score_what_the_encoder_is(jobs: Callable[..., list[Jo
     assert result["toy-captions@1", "best"] == result["toy-captions@1", "last"]
     how = EncoderOptions(pooler="mean")
     direct = evaluate(find(job.folder, how), how, "toy-captions", "", store).record
-    assert direct is not None
     assert direct.scores[0].value == pytest.approx(result["toy-captions@1", "last"], abs=1e-3)
     assert (direct.method, direct.resolved.split()[0]) == (record.method, record.resolved.split()[0])
 
@@ -69,7 +67,6 @@ def test_a_loss_that_is_no_number_becomes_a_failed_record(jobs: Callable[..., li
     store = prepared(tmp_path / "results")
     record = run_job(job, store, lambda look: None)
     assert record.status == "failed"
-    assert record.failure is not None
     assert 1 < record.failure.step <= 40
     assert "loss is" in record.failure.reason
     assert record.scores == ()
@@ -85,7 +82,6 @@ def test_a_cost_is_that_of_all_processes(
     monkeypatch.setattr("cseb.encoder.distributed.DistributedContext.others", lambda *_: 1000.0)
     record = run_job(job, store, lambda look: None)
     assert record.status == ("failed" if more else "done")
-    assert record.cost.cpu_seconds is not None
     assert 1000 < record.cost.cpu_seconds < 2000
 
 
@@ -129,8 +125,6 @@ def test_tasks_followed_along_training_choose_nothing(tiny: Tiny, tmp_path: Path
     without, beside = (
         run_job(job, prepared(tmp_path / name), quiet) for name, job in (("plain", plain), ("along", followed))
     )
-    assert without.trace is not None
-    assert beside.trace is not None
     assert (without.scores, without.trace.curve) == (beside.scores, beside.trace.curve)
     assert without.trace.along == ()
     assert [step for step, _ in beside.trace.along] == [step for step, _, _ in beside.trace.curve]
@@ -162,7 +156,6 @@ def test_too_little_memory_is_a_failed_record(
     record = run_job(job, store, lambda seen: None)
     assert store.read(job.key) == record
     assert (record.status, record.scores, len(steps)) == ("failed", (), 5)
-    assert record.failure is not None
     assert record.failure.step == 3  # the last that was looked at
     assert record.failure.reason.startswith(f"out of memory: {str(error)[:60] or 'MemoryError'}")
     assert "--rerun failed" in record.failure.reason
@@ -195,13 +188,11 @@ def test_smaller_batch_recorded(
         called.append(0)
         if len(called) == 1:
             raise CUDA
-        return pool(*args)  # type: ignore[arg-type]
+        return pool(*args)
 
     monkeypatch.setattr(Encoder, "pool", once)
     record = run_job(job, store, lambda seen: None)
     assert record.status == "done"
-    assert usual.trace is not None
-    assert record.trace is not None
     assert record.trace.notes == (*usual.trace.notes, "scored in batches 4 times smaller, for want of memory")
     assert [loss for _, loss, _ in record.trace.curve] == [loss for _, loss, _ in usual.trace.curve]  # trained alike
 

@@ -32,13 +32,8 @@ def test_an_untrained_encoder_is_scored_once(
     corpus = tmp_path / "corpus.txt"
     corpus.write_text("\n".join(SENTENCES), encoding="utf-8")
     folder = str(tiny("bert")) if encoder == "tiny" else encoder
-    small: dict[str, Any] = {
-        "corpus": str(corpus),
-        "fractions": "",
-        "sizes": "16",
-        "tasks": "toy-captions",
-        "dev": "none",
-    }
+    small: dict[str, Any] = {"corpus": str(corpus), "fractions": "", "sizes": "16"}
+    small |= {"tasks": "toy-captions", "dev": "none"}
     jobs = plan(override(load(WORLD), methods=method, encoder=folder, seeds=3, **small))
     store = stored(tmp_path / "results")
     times = 0

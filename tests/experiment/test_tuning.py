@@ -23,7 +23,7 @@ World = Callable[[Job], float | None]  # the dev score that a job would have
 
 
 def rate(job: Job) -> float:
-    return float(dict(job.method.recipe.options)["learning_rate"])  # type: ignore[arg-type]
+    return float(dict(job.method.recipe.options)["learning_rate"])
 
 
 def peak(at: float) -> World:
@@ -138,12 +138,8 @@ def test_a_larger_budget_keeps_every_key(make: Make) -> None:
 def test_other_options_combinations_and_one_size(make: Make) -> None:
     space = {"recipe.learning_rate": [1e-4, 3e-4, 1e-3], "infonce.temperature": [0.03, 0.05, 0.1]}
     own = {"tsdae": {"recipe.learning_rate": [1e-4, 3e-4, 1e-3], "recipe.warmup": [0, 5, 10]}}
-    grid = make(
-        methods="simcse,tsdae",
-        fractions=(),
-        sizes=[100, 500],
-        tune={"options": space, "per_method": own, "at": 200, "seeds": 1},
-    )
+    tune = {"options": space, "per_method": own, "at": 200, "seeds": 1}
+    grid = make(methods="simcse,tsdae", fractions=(), sizes=[100, 500], tune=tune)
 
     def world(job: Job) -> float:
         options = {name: value for part in job.method.parts() for name, value in part.options}
@@ -207,7 +203,7 @@ def test_what_cannot_be_tuned_is_refused(make: Make, changes: dict[str, object],
         plan(override(make(), **changes) if "methods" in changes else override(make(), **{"tune": None} | changes))
 
 
-def test_a_benchmark_file_states_it(make: Make, tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_a_benchmark_file_states_it(make: Make, tmp_path) -> None:
     file = tmp_path / "mine.yaml"
     file.write_text(text(make()) + "tune:\n  options:\n    recipe.learning_rate: [1e-3, 1e-4]\n  seeds: 3\n")
     loaded = load(str(file))

@@ -76,7 +76,7 @@ def test_an_unchanged_encoder_is_hashed_once(tiny: Tiny, tmp_path: Path, monkeyp
     folder, read = tmp_path / "encoder", []
     shutil.copytree(tiny("bert"), folder)
     whole = Path.open
-    monkeypatch.setattr(Path, "open", lambda path, *how, **more: read.append(path) or whole(path, *how, **more))  # type: ignore[func-returns-value]
+    monkeypatch.setattr(Path, "open", lambda path, *how, **more: read.append(path) or whole(path, *how, **more))
     first = weights.encoder_sha256(folder, "it")
     assert weights.find_encoder(str(folder))[1] == first
     assert sorted(read) == sorted(set(read)) != []

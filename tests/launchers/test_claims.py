@@ -125,14 +125,8 @@ def test_jobs_run_where_no_claim_can_be_written(store: Store, way: str) -> None:
 @pytest.mark.parametrize(
     "changes",
     [
-        {"fraction": 2},
-        {"step": -1},
-        {"seed": 1.5},
-        {"pid": 2**80},
-        {"method": 3},
-        {"key": "b"},
-        {"started": None},
-        {"more": 1},
+        *({"fraction": 2}, {"step": -1}, {"seed": 1.5}, {"pid": 2**80}),
+        *({"method": 3}, {"key": "b"}, {"started": None}, {"more": 1}),
     ],
 )
 def test_a_damaged_claim_is_ignored(store: Store, changes: dict[str, Any]) -> None:

@@ -64,18 +64,15 @@ def test_memory_of_a_gpu_is_returned_after_each_job(store: Store, monkeypatch: p
         raise RuntimeError("CUDA error: device-side assert triggered")  # as after an error that lost the GPU
 
     monkeypatch.setattr("torch.cuda.empty_cache", empty)
-    runner, grid = JobRunner(standin_jobs.TARGET, store), jobs("a", "bug", "b")
-    on_gpu = [replace(job, protocol=replace(standin_jobs.PROTOCOL, device="cuda")) for job in grid[:2]]
-    outcomes = [type(runner.attempt(job, lambda progress: None)) for job in (*on_gpu, grid[2])]
+    runner, grid = JobRunner(standin_jobs.TARGET, store), [*on_gpu(jobs("a", "bug")), *jobs("b")]
+    outcomes = [type(runner.attempt(job, lambda progress: None)) for job in grid]
     assert outcomes == [Finished, Broken, Finished]
     assert len(returned) == 2
 
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_cuda_error_costs_one_job(store: Store, workers: int) -> None:
-    on_gpu = replace(standin_jobs.PROTOCOL, device="cuda")
-    grid = [replace(job, protocol=on_gpu) for job in jobs("a", "assert", "b", "c", "d", "e")]
-    events = list[Event]()
+    grid, events = on_gpu(jobs("a", "assert", "b", "c", "d", "e")), list[Event]()
     summary = launch(grid, store, Local(workers), events.append, target=standin_jobs.TARGET)
     assert (summary.done, summary.failed, summary.exit_code) == (5, 1, 1)
     (broken,) = [event for event in events if isinstance(event, Broken)]
@@ -201,7 +198,6 @@ class program(subprocess.Popen[str]):  # noqa: N801
         command = [sys.executable, "-m", "tests.standin_jobs", str(folder), str(workers)]
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
         super().__init__(command, cwd=ROOT, text=True, start_new_session=True, **pipes)
-        assert self.stdout is not None
         seen: list[str] = []
         if early:
             assert self.stdout.readline() == "Started\n"

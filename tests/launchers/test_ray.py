@@ -157,7 +157,6 @@ def test_ctrl_c_ends_a_ray_of_our_own(tmp_path: Path) -> None:
     with subprocess.Popen(
         command, cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
     ) as process:
-        assert process.stdout is not None
         seen: list[str] = []
         while seen.count("Started") < 3 or "Finished" not in seen:
             seen.append(process.stdout.readline().strip())

@@ -107,13 +107,8 @@ def test_an_allocation_runs_a_job_on_each_of_its_gpus_at_a_time(store: Store, mo
 def test_an_allocation_without_a_gpu_says_so_for_each_job(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """A missing --gres or a dead driver: nothing is trained on the CPU, and no record claims to be of a GPU."""
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
-    small = {
-        "methods": "simcse+recipe(batch_size=8)",
-        "fractions": "0.01",
-        "seeds": 1,
-        "steps": 2,
-        "tasks": "toy-captions",
-    }
+    small = {"methods": "simcse+recipe(batch_size=8)", "fractions": "0.01", "seeds": 1, "steps": 2}
+    small |= {"tasks": "toy-captions"}
     (job,) = plan(override(load(WORLD), **small))
     job = replace(job, protocol=replace(job.protocol, device="cuda"))
     (broken,) = slurm._work(JobRunner(RUN_JOB, store), (job,), {job.key: None}, Slurm({"gres": "gpu:1"}))

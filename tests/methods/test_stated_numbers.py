@@ -55,7 +55,7 @@ def test_an_unstated_number_is_found() -> None:
     assert unstated(preset_calls('preset("recipe", steps=0)')[0]) == []
     assert "recipe(clip=)" in unstated(preset_calls('preset("recipe", steps=5)')[0])
     with pytest.raises(TypeError, match="warmup"):
-        recipe(steps=5, batch_size=4, learning_rate=1e-5, max_length=32, eval_every=5)  # type: ignore[call-arg]
+        recipe(steps=5, batch_size=4, learning_rate=1e-5, max_length=32, eval_every=5)
 
 
 def test_what_a_recipe_leaves_out_is_that_of_the_trainer_of_transformers() -> None:

@@ -17,7 +17,7 @@ STS = tuple(f"{task}@1" for task in ("sts12", "sts13", "sts14", "sts15", "sts16"
 
 def runs(points: Sequence[float], method: str = "simcse", **options: object) -> list[Record]:
     settings = {"encoder": "org/bert-base-uncased", "tasks": STS, "size": 100, **options}
-    return [record(method, seed=seed, values=(value,) * 7, **settings) for seed, value in enumerate(points)]  # type: ignore[arg-type]
+    return [record(method, seed=seed, values=(value,) * 7, **settings) for seed, value in enumerate(points)]
 
 
 def full(records: list[Record]) -> list[Record]:
@@ -44,13 +44,8 @@ def test_a_cell_stands_beside_what_the_papers_print() -> None:
         line for line in compared_with_published(few_shot(records)).lines if line.values["where"] == "micse, Table 2"
     ]
     (line,) = results
-    assert line.cells[:5] == (
-        "simcse 1,000 (0.1 %)",
-        "68.00 ± 1.00 (n=3)",
-        "67.94 ± 1.16 (n=5)",
-        "micse, Table 2",
-        "+0.06",
-    )
+    assert line.cells[:3] == ("simcse 1,000 (0.1 %)", "68.00 ± 1.00 (n=3)", "67.94 ± 1.16 (n=5)")
+    assert line.cells[3:5] == ("micse, Table 2", "+0.06")
     assert line.values["difference"] == pytest.approx(0.06)
     assert (line.values["in_their_spread"], line.values["agrees"]) == (True, True)
     far = full(runs([77.0, 78.0, 79.0]))

@@ -49,10 +49,8 @@ def test_a_crop_is_a_run_of_whole_units_in_order(tiny: Tiny, unit: str) -> None:
 
 def test_a_whole_share_is_the_sentence_and_the_same_generator_the_same_crop(tiny: Tiny) -> None:
     encoder, maker = view(tiny, least=1.0, most=1.0)
-    assert (
-        maker.redraw(encoder, [TEXT], 64, np.random.default_rng(0)).flat.tolist()
-        == encoder.tokenise([TEXT], 64).flat.tolist()
-    )
+    drawn = maker.redraw(encoder, [TEXT], 64, np.random.default_rng(0))
+    assert drawn.flat.tolist() == encoder.tokenise([TEXT], 64).flat.tolist()
     encoder, maker = view(tiny)
     once, twice = (maker.redraw(encoder, SENTENCES, 64, np.random.default_rng(4)).flat.tolist() for _ in range(2))
     assert once == twice

@@ -36,7 +36,7 @@ def shaken(glow: torch.nn.Module) -> torch.nn.Module:
 def flow(width: int = 6, seed: int = 0, **options: float) -> Flow:
     defaults = {"levels": 2, "depth": 2, "width": 8, "steps": 200, "batch_size": 32, "learning_rate": 1e-2}
     shape = Shape(width=width, layers=1, heads=1, mask_token=True, pooled=False, dropout=0.1)
-    return Flow(**{**defaults, "held_out": 0.1, "every": 10, **options}, shape=shape, run_seed=seed)  # type: ignore[arg-type]
+    return Flow(**{**defaults, "held_out": 0.1, "every": 10, **options}, shape=shape, run_seed=seed)
 
 
 @pytest.mark.parametrize("width", [4, 5])

@@ -36,10 +36,8 @@ def given(head: MLP | Linear) -> MLP | Linear:
 
 def test_mlp_is_tanh_of_a_linear_map() -> None:
     result = given(MLP(keep=False, shape=SHAPE))(H)
-    assert result.tolist() == [
-        pytest.approx([0.0996679946, -0.9852169173]),
-        pytest.approx([0.976912495, -0.6043677771]),
-    ]
+    assert result[0].tolist() == pytest.approx([0.0996679946, -0.9852169173])
+    assert result[1].tolist() == pytest.approx([0.976912495, -0.6043677771])
 
 
 def test_linear_is_the_same_without_tanh() -> None:
@@ -153,7 +151,6 @@ def test_group_whitening_of_few_or_equal_rows_is_finite(rows: int) -> None:
     for h in (torch.randn(rows, 2, generator=torch.Generator().manual_seed(1)), torch.ones(rows, 2)):
         x = h.clone().requires_grad_()
         head(x).square().sum().backward()
-        assert x.grad is not None
         assert x.grad.isfinite().all()
 
 

@@ -29,15 +29,15 @@ def test_push_puts_the_newest_first_and_drops_the_oldest() -> None:
 def queue_of(tiny: Callable[[str], Path], sentences: int, **options: object) -> tuple[Queue, object]:
     built = built_of(tiny, "simcse+recipe(steps=2)")
     defaults = {"size": 3, "momentum": 0.9, "dropout": 0.0, "mask_self": "auto", **options}
-    queue = Queue(**defaults)  # type: ignore[arg-type]
+    queue = Queue(**defaults)
     queue.start(built.encoder, sentences)
     return queue, built.encoder
 
 
 def remember(queue: Queue, encoder: object, text: list[str], sids: list[int]) -> None:
-    tokens = encoder.tokenise(text, 32)  # type: ignore[attr-defined]
+    tokens = encoder.tokenise(text, 32)
     ids, mask, _, anchor = tensors(tokens.batch(torch.arange(len(text)).numpy()), torch.device("cpu"))
-    queue.remember(encoder, ids, mask, anchor, torch.tensor(sids))  # type: ignore[arg-type]
+    queue.remember(encoder, ids, mask, anchor, torch.tensor(sids))
 
 
 def test_queue_starts_empty_and_never_holds_more_than_its_size(tiny: Callable[[str], Path]) -> None:
@@ -45,12 +45,10 @@ def test_queue_starts_empty_and_never_holds_more_than_its_size(tiny: Callable[[s
     assert queue.negatives(torch.tensor([0])) is None
     remember(queue, encoder, ["a man", "a dog"], [0, 1])
     first = queue.negatives(torch.tensor([0, 5]))
-    assert first is not None
     assert first.keys.shape == (2, 16)
     assert first.allowed.tolist() == [[False, True], [True, True]]  # its own old key is no negative
     remember(queue, encoder, ["a cat", "the park"], [2, 3])
     then = queue.negatives(torch.tensor([2]))
-    assert then is not None
     assert then.keys.shape == (3, 16)
     assert then.allowed.tolist() == [[False, True, True]]
     assert not then.keys.requires_grad
@@ -61,21 +59,20 @@ def test_a_queue_larger_than_the_subset_is_refused(tiny: Callable[[str], Path]) 
         queue_of(tiny, 2)
 
 
-@pytest.mark.parametrize(
-    ("sentences", "mask_self", "masked"),
-    [(11, "auto", True), (12, "auto", False), (100, True, True), (4, False, False)],
-)
+SELF = ("sentences", "mask_self", "masked")
+
+
+@pytest.mark.parametrize(SELF, [(11, "auto", True), (12, "auto", False), (100, True, True), (4, False, False)])
 def test_own_keys_are_masked(tiny: Callable[[str], Path], sentences: int, mask_self: object, masked: bool) -> None:
     queue, encoder = queue_of(tiny, sentences, mask_self=mask_self)
     remember(queue, encoder, ["a man"], [0])
     queued = queue.negatives(torch.tensor([0]))
-    assert queued is not None
     assert queued.allowed.all().item() is not masked
 
 
 def test_keys_come_from_a_copy_that_starts_equal_and_lags(tiny: Callable[[str], Path]) -> None:
     queue, encoder = queue_of(tiny, 9, momentum=1.0)
-    online = encoder.backbone  # type: ignore[attr-defined]
+    online = encoder.backbone
     for copy, original in zip(queue.copy.parameters(), online.parameters(), strict=True):
         assert torch.equal(copy, original)
         assert copy is not original

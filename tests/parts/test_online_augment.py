@@ -47,7 +47,6 @@ def test_a_span_of_characters_becomes_one_mask_token(tiny: Tiny) -> None:
     encoder = loaded(tiny)
     text = "the red dog is eating pizza slowly"
     start, _ = span().place(text, draw(1))
-    assert start is not None
     expected = f"{text[:start]} [MASK] {text[start + 5 :]}"
     tokens = span().redraw(encoder, [text], 32, draw(1))
     assert words(encoder, tokens.own(0)) == encoder.tokenizer.tokenize(expected)

@@ -124,10 +124,10 @@ def test_texts_that_are_trained_on_are_counted_for_every_network(tiny: Tiny, nam
     texts = [text for line in lines for text in line.split("\t")[: kept or None]]
     counted = built_of(tiny, "sif").encoder
     counted.count(texts)
-    wanted = counted.pooler.get_buffer("weights")  # type: ignore[attr-defined]
+    wanted = counted.pooler.get_buffer("weights")
     assert wanted.min() < 0.5
     networks = [encoder for encoder in (built.encoder, built.second, built.peer) if encoder is not None]
-    assert all(torch.equal(encoder.pooler.get_buffer("weights"), wanted) for encoder in networks)  # type: ignore[attr-defined]
+    assert all(torch.equal(encoder.pooler.get_buffer("weights"), wanted) for encoder in networks)
 
 
 @pytest.mark.parametrize("pooler", ["sif", "bert-whitening"])

@@ -145,14 +145,9 @@ def test_the_first_singular_vectors_are_taken_out(count: int, centre: bool) -> N
 
 
 def test_a_hundredth_is_one_direction_at_least() -> None:
-    assert [RemoveComponents("hundredth", True, shape=shape(width)).count for width in (16, 100, 384, 768)] == [
-        1,
-        1,
-        3,
-        7,
-    ]
+    counts = [RemoveComponents("hundredth", True, shape=shape(width)).count for width in (16, 100, 384, 768)]
+    assert counts == [1, 1, 3, 7]
     post = parse_method("mean+all_but_the_top").at(1.0).post
-    assert post is not None
     assert (post.name, dict(post.options)) == ("remove_components", {"count": "hundredth", "centre": True})
 
 

@@ -56,10 +56,8 @@ def test_stages_are_trained_on_the_same_subset_and_say_how_they_ended(tiny: Tiny
 
     _, trained = changed_run(tiny, settled(), change=watched)
     assert seen == [SENTENCES]
-    assert [note.split(":")[0] for note in trained.notes] == [
-        "first training stage, model 1 of 2",
-        "first training stage, model 2 of 2",
-    ]
+    notes = [note.split(":")[0] for note in trained.notes]
+    assert notes == ["first training stage, model 1 of 2", "first training stage, model 2 of 2"]
 
 
 def stopped_at(tiny: Tiny, options: str, rate: float) -> int:

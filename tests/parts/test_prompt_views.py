@@ -64,7 +64,7 @@ def test_every_view_has_its_prompt_and_one_mask_token_at_any_length(tiny: Tiny, 
         assert hidden.gather(1, anchor[view][:, None]).all()
         assert (content[view].sum(dim=1) == 10).all()  # 12 with both special tokens
         prompts.append(ids[view][0][(mask[view][0] > 0) & (content[view][0] == 0)].tolist())
-    wanted = [built.encoder.pooler.template, *built.views.templates[1:]]  # type: ignore[attr-defined]
+    wanted = [built.encoder.pooler.template, *built.views.templates[1:]]
     for prompt, template in zip(prompts, wanted, strict=True):
         assert prompt == encoder.tokenizer(template.replace("[X]", ""))["input_ids"]
     assert len({tuple(prompt) for prompt in prompts}) == 2
@@ -93,7 +93,7 @@ def test_the_prompt_alone_is_read_where_its_words_stand(tiny: Tiny, family: str)
     texts = [SENTENCES[0], f"{SENTENCES[1]} {SENTENCES[2]}", SENTENCES[3], "dog"]
     block = tensors(encoder.tokenise(texts, 30).batch(np.arange(4)), torch.device("cpu"))
     ids, mask, content, anchor = block
-    rendering = built.views.renderings[0]  # type: ignore[attr-defined]
+    rendering = built.views.renderings[0]
     assert isinstance(rendering, Denoised)
     result = rendering.prompts(encoder, *block)
     for row in range(4):

@@ -16,10 +16,8 @@ def drawn(tokens: int = 200, room: int = 500, seeds: int = 300, **options: objec
     anchors, positives = made.spans
     samples = [list(made.draw(tokens, room, np.random.default_rng(seed))) for seed in range(seeds)]
     assert all(len(spans) == made.views for spans in samples)
-    return [
-        (spans[:anchors], np.split(np.array(spans[anchors:]), range(positives, positives * anchors, positives)))
-        for spans in samples
-    ]
+    edges = range(positives, positives * anchors, positives)
+    return [(spans[:anchors], np.split(np.array(spans[anchors:]), edges)) for spans in samples]
 
 
 @pytest.mark.parametrize("tokens", [200, 201, 1_000])

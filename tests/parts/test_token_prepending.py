@@ -77,7 +77,7 @@ def test_it_gives_the_numbers_of_the_card(padding: int) -> None:
     toy(input_ids=ids.masked_fill(ids == 5, 0), attention_mask=mask)  # nothing is attached yet
     toy.last.clear()
     encoder = SimpleNamespace(backbone=toy, tokenizer=Words(), pooler=SimpleNamespace(template=TEMPLATE))
-    TokenPrepending(1, 3, shape=shape()).attach(encoder)  # type: ignore[arg-type]
+    TokenPrepending(1, 3, shape=shape()).attach(encoder)
     toy(input_ids=ids, attention_mask=mask)
     assert np.allclose(toy.last, WITH, atol=1e-9)
 

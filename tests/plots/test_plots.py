@@ -133,9 +133,7 @@ def test_at_most_six_methods_are_drawn_and_untrained_encoders_are_grey() -> None
     strips = scores.seeds(table, {"tf-idf": 20.0}).figure.axes
     for panel in strips:
         ticks = panel.get_yticklabels()
-        assert {label.get_text(): label.get_color() for label in ticks} == {
-            name: lines[name] for name in list(lines)[:6]
-        }
+        assert {tick.get_text(): tick.get_color() for tick in ticks} == {name: lines[name] for name in list(lines)[:6]}
         assert [line.get_xdata()[0] for line in panel.get_lines() if line.get_color() == style.REFERENCE] == [4.5, 20.0]
     assert [text.get_text() for text in strips[0].texts] == ["mean", "tf-idf"]
     runs_of = training([record(f"m{place}", values=(float(place),) * 3) for place in range(9)])

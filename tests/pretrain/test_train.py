@@ -53,7 +53,6 @@ def finish(process: subprocess.Popen[str], code: int = 0) -> str:
 
 def interrupt(process: subprocess.Popen[str], number: int) -> None:
     """Send a signal after the next held-out figures."""
-    assert process.stdout is not None
     assert any("held-out masked-word loss" in line for line in process.stdout), process.communicate()[1]
     process.send_signal(number)
     process.communicate(timeout=60)

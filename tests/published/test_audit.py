@@ -33,7 +33,7 @@ def of(kind: str, among: Sequence[Finding]) -> list[Finding]:
 
 def cell(mean: float, task: str = "sts12", **fields: object) -> Printed:
     base = Printed(method="mine", task=task, mean=mean, text=f"{mean:.2f}", line=2, paper="ours", table="Table 1")
-    return replace(base, **fields)  # type: ignore[arg-type]
+    return replace(base, **fields)
 
 
 def row(values: Sequence[float], average: float, **fields: object) -> list[Printed]:
@@ -70,10 +70,8 @@ def test_claims_fail_exactly_where_they_were_found_to() -> None:
     with (FOLDER / "claims.csv").open(encoding="utf-8") as stream:
         doubtful = {line["id"] for line in csv.DictReader(stream) if line["verdict"] != "ok"}
     assert len(doubtful) == 19
-    assert {failed.claim.name for failed in contradicted(claims(), shipped_rows())} == doubtful - {
-        "informin-cl-13",
-        "compcse-09",
-    }
+    wrong = {failed.claim.name for failed in contradicted(claims(), shipped_rows())}
+    assert wrong == doubtful - {"informin-cl-13", "compcse-09"}
 
 
 def test_claims_come_with_their_arithmetic() -> None:
@@ -124,7 +122,7 @@ def test_values_disagree_only_beyond_their_digits_and_within_one_setting() -> No
     assert audit([first, coarse]) == []
     assert [each.kind for each in audit([first, replace(coarse, mean=76.3, text="76.3")])] == ["disagreement"]
     for other in ({"encoder": "bert-large"}, {"fraction": 0.1}, {"variant": "p=0.1"}, {"task": "sts13"}):
-        assert audit([first, replace(coarse, mean=80.0, text="80.0", **other)]) == []  # type: ignore[arg-type]
+        assert audit([first, replace(coarse, mean=80.0, text="80.0", **other)]) == []
 
 
 def test_significance_is_tested_where_deviations_are_printed(tmp_path: Path) -> None:
@@ -133,7 +131,7 @@ def test_significance_is_tested_where_deviations_are_printed(tmp_path: Path) -> 
     text = read_claims(tmp_path / "claims.csv", tmp_path / "checks.csv")
     seeds = {"std": 0.5, "std_text": "0.50", "n_seeds": 5}
     for gap, expected in ((2.0, 0), (0.2, 1), (-2.0, 1)):
-        rows = [cell(70.0 + gap, **seeds), cell(70.0, method="theirs", **seeds)]  # type: ignore[arg-type]
+        rows = [cell(70.0 + gap, **seeds), cell(70.0, method="theirs", **seeds)]
         assert len(contradicted(text, rows)) == expected
 
 

@@ -9,13 +9,11 @@ from hypothesis import strategies as st
 
 from cseb.analysis.comparable import stale
 from cseb.analysis.options import options
-from cseb.analysis.study import gather
-from cseb.commands.provenance import field_differences, story
+from cseb.commands.provenance import story
 from cseb.errors import BadResults
 from cseb.methods.spec import Option, Part
 from cseb.records.method_text import PartDifference, Stated, part_differences, read_method
 from cseb.records.store import Store
-from cseb.regression.comparison import unchanged
 from tests.factory import record
 
 ROOT = Path(__file__).parents[2]
@@ -127,13 +125,3 @@ def test_every_expected_record_reads_back() -> None:
 )
 def test_differences_are_whole_options(a: str, b: str, differences: list[PartDifference]) -> None:
     assert list(part_differences(read_method(a), read_method(b))) == differences
-
-
-def test_diff_and_check_and_tables_name_whole_options() -> None:
-    """A tuple was cut at its commas: `layers=(7, 8`."""
-    a, b = (record(resolved=f"cls()@1 ami(layers=({layers}))@2", seed=0) for layers in ("7, 8", "7, 9"))
-    assert ("part ami@2", "layers=(7, 8)", "layers=(7, 9)") in field_differences(a, b)
-    [answer] = unchanged([a], [b], {}, {})
-    assert answer.text == "resolved: ami@2: layers=(7, 8), expected layers=(7, 9)"
-    with pytest.raises(BadResults, match=r"different options: ami@2: layers=\(7, 8\) / layers=\(7, 9\) \("):
-        gather([a, b.model_copy(update={"seed": 1})])

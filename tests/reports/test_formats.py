@@ -29,13 +29,9 @@ def test_every_format_writes_every_table() -> None:
     ]  # fmt: skip
     assert "| `a_b` † | **1.50 ± 0.10** |" in written["markdown"]
     assert r"\texttt{a\_b}$^\dagger$ & \textbf{1.50} {\scriptsize $\pm$ 0.10} \\" in written["latex"]
-    assert [line for line in written["latex"].splitlines() if "label" in line] == [
-        r"\label{tab:words}",
-        r"\label{tab:words-2}",
-    ]
-    assert list(csv.DictReader(io.StringIO(written["csv"])))[:2] == [
-        {"name": "a_b", "points": "0:1.5"},
-        {"name": "c", "points": ""},
-    ]
+    labels = [line for line in written["latex"].splitlines() if "label" in line]
+    assert labels == [r"\label{tab:words}", r"\label{tab:words-2}"]
+    first = list(csv.DictReader(io.StringIO(written["csv"])))[:2]
+    assert first == [{"name": "a_b", "points": "0:1.5"}, {"name": "c", "points": ""}]
     rows = [{"name": "a_b", "points": {"0": 1.5}}, {"name": "c", "points": None}]
     assert [table["rows"] for table in json.loads(written["json"])] == [rows] * 2

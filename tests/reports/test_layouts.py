@@ -15,7 +15,7 @@ FULL, LESS = (60.0, 64.0, 65.0), (58.0, 63.0, 61.0)
 
 
 def runs(method: str, points: tuple[float, ...], **options: object) -> list[Record]:
-    return [record(method, seed=seed, values=(point,) * 3, **options) for seed, point in enumerate(points)]  # type: ignore[arg-type]
+    return [record(method, seed=seed, values=(point,) * 3, **options) for seed, point in enumerate(points)]
 
 
 def heated(temperature: float, points: float, seed: int = 0, rate: float = 0.1) -> Record:

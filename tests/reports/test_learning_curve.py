@@ -25,7 +25,6 @@ def curve(**by_size: dict[str, dict[int, float]]) -> Sheet | None:
 
 def test_a_step_is_paired_by_seed_and_its_interval_is_students() -> None:
     sheet = curve(n1000={"simcse": MANY}, n100={"simcse": FEW})
-    assert sheet is not None
     [line] = sheet.lines
     values = line.values
     assert (values["from_size"], values["size"], values["seeds"]) == (100, 1000, "0,1,2")
@@ -42,7 +41,6 @@ def test_neighbouring_sizes_of_each_method_are_compared() -> None:
         n1000={"simcse": MANY, "cls": FEW},
         n5000={"simcse": MOST, "cls": FEW, "late": FEW},
     )
-    assert sheet is not None
     steps = [(line.values["method"], line.values["from_size"], line.values["size"]) for line in sheet.lines]
     assert steps == [("simcse", 100, 1000), ("simcse", 1000, 5000)]
     assert "The same scores at all sizes: cls." in sheet.notes
@@ -54,7 +52,6 @@ def test_alone_it_has_notes_on_clusters_and_sizes() -> None:
     world, records = study({"simcse": 2}, sizes=(100, 1000))
     made = gather(records)
     sheet = learning_curve_alone(made, made.chosen(), "last", world.item_scores())
-    assert sheet is not None
     assert sheet.lines[0].values["mean"] == pytest.approx(1.0, abs=1.0)  # a point for each tenfold, and noise
     notes = " ".join(sheet.notes)
     assert "are clustered" in notes

@@ -118,7 +118,7 @@ def test_no_number_is_wrapped_or_cut_on_any_screen(width: int, made: Callable[[]
     ],
 )
 def test_a_cell_shows_what_it_rests_on(mean: float | None, values: int, absent: dict[int, str], text: str) -> None:
-    result = Cell(mean=mean, sd=0.4 if values > 1 else None, values=dict.fromkeys(range(values), 1.0), absent=absent)  # type: ignore[arg-type]
+    result = Cell(mean=mean, sd=0.4 if values > 1 else None, values=dict.fromkeys(range(values), 1.0), absent=absent)
     assert figures(result) == text
 
 

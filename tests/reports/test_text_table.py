@@ -7,13 +7,8 @@ from cseb.reports.text_table import aligned
 
 def test_columns_start_below_each_other() -> None:
     assert aligned([("a", "b", "c"), ("aaa", "", "d")]) == ["a    b  c", "aaa     d"]
-    assert aligned([("a", "1\n2"), ("aaa", "3")], ("name", "n")) == [
-        "name  n",
-        "───────",
-        "a     1",
-        "      2",
-        "aaa   3",
-    ]
+    lines = ["name  n", "───────", "a     1", "      2", "aaa   3"]
+    assert aligned([("a", "1\n2"), ("aaa", "3")], ("name", "n")) == lines
     assert aligned([]) == []
     assert aligned([], ("name", "n")) == ["name  n", "───────"]
 

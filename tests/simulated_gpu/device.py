@@ -70,15 +70,15 @@ class Generator(CpuGenerator):
         pass
 
     @property
-    def device(self) -> torch.device:  # type: ignore[override]
+    def device(self) -> torch.device:
         return self.devices[self._cdata]
 
 
 _setup_privateuseone_for_python_backend(NAME, backend_module=Backend())
 torch._C._set_only_lift_cpu_tensors(True)
 torch.__future__.set_swap_module_params_on_conversion(True)
-torch.Generator = Generator  # type: ignore[misc]
-torch.inference_mode = torch.no_grad  # type: ignore[assignment, misc]  # wrapped tensors cannot be inference tensors
+torch.Generator = Generator
+torch.inference_mode = torch.no_grad  # wrapped tensors cannot be inference tensors
 DEVICE = torch.device(NAME, 0)
 
 
@@ -89,7 +89,7 @@ class SimulatedTensor(torch.Tensor):
 
     @staticmethod
     def __new__(cls, values: torch.Tensor) -> SimulatedTensor:
-        return torch.Tensor._make_wrapper_subclass(  # type: ignore[no-any-return, attr-defined]
+        return torch.Tensor._make_wrapper_subclass(
             cls, values.size(), strides=values.stride(), storage_offset=values.storage_offset(), dtype=values.dtype,
             layout=values.layout, device=DEVICE, requires_grad=False,
         )  # fmt: skip
@@ -97,7 +97,7 @@ class SimulatedTensor(torch.Tensor):
     def __init__(self, values: torch.Tensor) -> None:
         self.values = values
 
-    def __repr__(self) -> str:  # type: ignore[override]
+    def __repr__(self) -> str:
         return f"SimulatedTensor({self.values})"
 
     __torch_function__ = torch._C._disabled_torch_function_impl

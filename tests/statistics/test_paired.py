@@ -14,7 +14,6 @@ def test_without_items_it_is_the_paired_t_test_of_scipy() -> None:
     result, expected = Comparison(A, B), stats.ttest_rel(B, A)
     reach = expected.confidence_interval(0.95)
     seeds = result.interval("seeds")
-    assert seeds is not None
     assert result.p == pytest.approx(expected.pvalue)
     assert (seeds.low, seeds.high) == pytest.approx((reach.low, reach.high))
     assert (result.scope, result.wins, result.n, result.mean) == ("seeds", 5, 5, 1.0)
@@ -31,8 +30,6 @@ def test_with_items_variances_add_and_degrees_of_freedom_grow() -> None:
     assert result.p == pytest.approx(2 * stats.t.sf(1 / np.sqrt(0.2), 64))
     assert Comparison(A, A).wins == 0
     both, items = result.interval("seeds and items"), result.interval("items")
-    assert both is not None
-    assert items is not None
     assert both.high == pytest.approx(1 + stats.t.isf(0.025, 64) * np.sqrt(0.2))
     assert items.high == pytest.approx(1 + 1.959964 * np.sqrt(0.15), abs=1e-6)
 
@@ -46,8 +43,6 @@ def test_seeds_and_items_cover_what_they_promise_and_are_never_laxer_than_seeds(
     for seeds, shift in zip(rng.standard_normal((studies, n)), rng.normal(0, items**0.5, studies), strict=True):
         result, only_seeds = Comparison(np.zeros(n), seeds + shift, items), Comparison(np.zeros(n), seeds + shift)
         both, alone = result.interval("seeds and items"), only_seeds.interval("seeds")
-        assert both is not None
-        assert alone is not None
         assert both.low <= alone.low
         assert both.high >= alone.high
         assert result.p is None or result.p >= (only_seeds.p or 0)
@@ -60,7 +55,6 @@ def test_without_pairing_it_is_welchs_t_test_of_scipy() -> None:
     more = np.array([70.0, 71.0, 69.0, 70.5, 70.0, 69.5, 72.0, 70.2])
     result, expected = Comparison(more, B, paired=False), stats.ttest_ind(B, more, equal_var=False)
     reach, seeds = expected.confidence_interval(0.95), result.interval("seeds")
-    assert seeds is not None
     assert result.p == pytest.approx(expected.pvalue)
     assert (seeds.low, seeds.high) == pytest.approx((reach.low, reach.high))
     assert (result.n, result.mean) == (5, pytest.approx(B.mean() - more.mean()))
@@ -148,7 +142,6 @@ def test_more_seeds_cannot_help_a_benchmark_that_is_too_small() -> None:
     fine = Design(5, 1.0, items=0.01)
     assert not fine.too_small(0.5)
     seeds = fine.seeds_for(0.5)
-    assert seeds is not None
     assert Design(seeds, 1.0, 0.01).power(0.5) >= 0.8 > Design(seeds - 1, 1.0, 0.01).power(0.5)
     assert Design(5, 1.0).seeds_for(0.001) is None
     assert Design(5, 1.0).power(1000.0) == 1.0
@@ -162,7 +155,6 @@ def test_identical_methods_are_compared_and_equal(items: float | None) -> None:
     assert result.p == 1.0
     assert result.conclusion(1.0) == "identical"
     reach = result.interval("seeds")
-    assert reach is not None
     assert (reach.low, reach.high) == (0.0, 0.0)
     assert (result.interval("seeds and items") is None) is (items is None)
     two = Comparison(A[:2], A[:2], items)

@@ -52,7 +52,7 @@ def test_claims_about_seeds_and_items_hold_their_level(seed_sd: float, alone: st
         items = variance(average([mean_influence(task) / 100 for task in means]))
         result = Comparison(np.zeros(5), gaps.mean(axis=(1, 2)), items)
         for scope in rejected:
-            reach = result.interval(scope)  # type: ignore[arg-type]
+            reach = result.interval(scope)
             rejected[scope] += reach is not None and 0.0 not in reach
     rates = {scope: count / STUDIES for scope, count in rejected.items()}
     assert 0.02 < rates["seeds and items"] < 0.055

@@ -20,7 +20,7 @@ NAMES = ("alignment", "uniformity", "anisotropy", "effective-rank")
 
 def figure(measure: str, left: Sequence[Sequence[float]], right: Sequence[Sequence[float]]) -> float | None:
     vectors = np.array([*left, *right], dtype=np.float32)
-    stored = Shape(measure, [f"l{n}" for n in range(len(left))], [f"r{n}" for n in range(len(left))])  # type: ignore[arg-type]
+    stored = Shape(measure, [f"l{n}" for n in range(len(left))], [f"r{n}" for n in range(len(left))])
     return stored.outcome(stored.items(lambda _: vectors)).value
 
 
@@ -68,7 +68,7 @@ def test_influence_is_what_a_little_more_of_one_item_does(measure: str) -> None:
     vectors = cloud(24)
     units = vectors.astype(float) / np.linalg.norm(vectors.astype(float), axis=1, keepdims=True)
     n = 12 if measure == "alignment" else 24
-    stored = Shape(measure, [""] * 12, [""] * 12)  # type: ignore[arg-type]
+    stored = Shape(measure, [""] * 12, [""] * 12)
     gram = units @ units.T
 
     def weighted(weights: np.ndarray) -> float:
@@ -88,9 +88,7 @@ def test_influence_is_what_a_little_more_of_one_item_does(measure: str) -> None:
     moves = stored.influence(stored.items(lambda _: vectors))
     assert moves.sum() == pytest.approx(0, abs=1e-4)
     h = 1e-5
-    each = [
-        (weighted(np.ones(n) + h * np.eye(n)[i]) - weighted(np.ones(n) - h * np.eye(n)[i])) / (2 * h) for i in range(n)
-    ]
+    each = [(weighted(np.ones(n) + h * row) - weighted(np.ones(n) - h * row)) / (2 * h) for row in np.eye(n)]
     slack = 2.0 / n if measure in ("uniformity", "anisotropy") else 1e-3  # sentences are not paired with themselves
     assert moves == pytest.approx(n * np.array(each), rel=slack, abs=slack * np.abs(moves).max())
 
@@ -100,7 +98,7 @@ def test_influence_is_what_a_little_more_of_one_item_does(measure: str) -> None:
 def test_a_vector_without_a_direction_has_no_figure(measure: str, bad: float) -> None:
     vectors = cloud()
     vectors[4] = bad
-    stored = Shape(measure, [""] * 20, [""] * 20)  # type: ignore[arg-type]
+    stored = Shape(measure, [""] * 20, [""] * 20)
     items = stored.items(lambda _: vectors)
     assert stored.outcome(items).value is None
     assert np.isnan(stored.influence(items)).all()

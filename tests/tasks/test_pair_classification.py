@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from cseb.errors import BadData
 from cseb.tasks.pairs import PairClassification, best_threshold, pair_classification
 
 LEFT, RIGHT = [f"l{n}" for n in range(6)], [f"r{n}" for n in range(6)]
@@ -69,8 +68,6 @@ def test_a_collapsed_encoder_has_no_score_and_one_class_no_task() -> None:
     for items in (np.full(6, 0.5, dtype=np.float32), np.append(COSINES[:5], np.float32("nan"))):
         assert set(TASK.outcome(items).detail.values()) == {None}
         assert np.isnan(TASK.influence(items)).all()
-    with pytest.raises(BadData, match="t labels every pair yes; pairs of both classes are needed"):
-        pair_classification(LEFT, RIGHT, [1] * 6, 2, "t")
 
 
 def test_pairs_that_share_a_sentence_are_in_one_fold() -> None:

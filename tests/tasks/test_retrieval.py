@@ -146,15 +146,3 @@ def test_the_hash_is_of_texts_and_judgements() -> None:
     for other in (faq(["p", "q"], ["y", "x"], name="x", folds=2), faq(["p", "r"], ["x", "y"], name="x", folds=2)):
         assert other.sha256() != base.sha256()
     assert faq(["p", "q"], ["x", "y"], name="z", folds=2).sha256() == base.sha256()
-
-
-@pytest.mark.parametrize(
-    ("questions", "answers", "message"),
-    [
-        (["p", "q"], ["x", "x"], "too few distinct documents, 1; ranking"),
-        (["p", "q"], ["x", "y"], "allows 2 to 2 folds, as many as items without common text; 5 asked for"),
-    ],
-)
-def test_too_little_to_rank_is_answered(questions: list[str], answers: list[str], message: str) -> None:
-    with pytest.raises(BadData, match=message):
-        faq(questions, answers, name="x")

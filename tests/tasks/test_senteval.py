@@ -105,12 +105,7 @@ def test_a_rating_too_few_is_noticed(copy: Path) -> None:
 @pytest.mark.parametrize(
     ("file", "old", "new", "message"),
     [
-        (
-            "STS/STS13-en-test/STS.input.FNWN.txt",
-            b'left  1 "\t',
-            b"left  1 ",
-            "line 2: tab-separated columns: 1, expected 2",
-        ),
+        ("STS/STS13-en-test/STS.input.FNWN.txt", b'left  1 "\t', b"left  1 ", "line 2: tab-separated columns: 1, exp"),
         ("STS/STS13-en-test/STS.gs.FNWN.txt", b"1\n", b"one\n", "line 2: 'one' is not a score"),
         ("STS/STS13-en-test/STS.gs.FNWN.txt", b"1\n", b"nan\n", "line 2: 'nan' is not a score"),
         ("STS/STS13-en-test/STS.gs.FNWN.txt", b"1\n", b"\xff\n", "is not UTF-8 at byte 2"),

@@ -26,10 +26,3 @@ def test_accuracy_by_hand() -> None:
     assert TASK.outcome(items).value == TASK.outcome(items).detail["accuracy"] == 50
     assert TASK.influence(items).tolist() == [50, 50, -50, -50]
     assert TASK.clusters().tolist() == [0, 1, 2, 2]
-
-
-def test_a_collapsed_encoder_has_no_accuracy() -> None:
-    for value in (0, np.nan):
-        items = np.full(4, value, dtype=np.float32)
-        assert TASK.outcome(items).value is None
-    assert np.isnan(TASK.influence(items)).all()

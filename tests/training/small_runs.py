@@ -119,10 +119,8 @@ def first_gradients(
     recipe = f"recipe(steps=1,warmup=0,batch_size=16,eval_every=1,learning_rate=3e-3,{options})"
     with monkeypatch.context() as patch:
         patch.setattr(Updates, "step", step)
-        run(
-            replace(build(method(name, recipe), tiny(family), 0), teacher=letters),
-            (LINES | DOCUMENTS).get(name, SENTENCES),
-        )
+        corpus = (LINES | DOCUMENTS).get(name, SENTENCES)
+        run(replace(build(method(name, recipe), tiny(family), 0), teacher=letters), corpus)
     return kept
 
 
@@ -159,4 +157,4 @@ class Recording(torch.nn.Module):
 
 def recipe(**options: object) -> Recipe:
     """SimCSE's, with other options."""
-    return Recipe(**{**dict(parse_method("simcse").recipe.options), **options})  # type: ignore[arg-type]
+    return Recipe(**{**dict(parse_method("simcse").recipe.options), **options})

@@ -69,9 +69,7 @@ def test_the_repetition_takes_the_attention_kernel_of_the_forward_pass(tiny: Tin
     recompute_layers(backbone)
     kernels: list[str] = []
     for layer in backbone.encoder.layer:
-        layer.attention.register_forward_pre_hook(
-            lambda module, inputs: kernels.append(backbone.config._attn_implementation)
-        )
+        layer.attention.register_forward_pre_hook(lambda *_: kernels.append(backbone.config._attn_implementation))
     ids = torch.arange(12).view(2, 6)
     losses = []
     for kernel in ("eager", "sdpa"):  # as GPUs take them, by whether attention maps are read

@@ -37,7 +37,7 @@ def test_only_drawn_sentences_are_tokenised_and_the_numbers_stay(tiny: Tiny) -> 
 
     def counted(self: Encoder, sentences: Sequence[str], longest: int, *rest: object) -> Tokens:
         asked.append(len(sentences))
-        return tokenise(self, sentences, longest, *rest)  # type: ignore[arg-type]
+        return tokenise(self, sentences, longest, *rest)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Encoder, "tokenise", counted)
@@ -190,4 +190,4 @@ def test_it_is_fitted_on_texts(tiny: Tiny, name: str, steps: int, lines: list[st
     encoder.post = None
     vectors = torch.from_numpy(encoder.embed(texts))
     _, wanted = main_directions(vectors, 2, centre=False)
-    assert torch.equal(post.get_buffer("directions"), wanted.float())  # type: ignore[union-attr]
+    assert torch.equal(post.get_buffer("directions"), wanted.float())

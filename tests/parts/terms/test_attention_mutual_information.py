@@ -43,14 +43,12 @@ def maps(rows: list, padding: list | None = None) -> torch.Tensor:
 def step(left: torch.Tensor, right: torch.Tensor, mask: list[list[int]], seed: int = 0) -> LossInputs:
     tokens = torch.tensor(mask)
     z = torch.zeros(len(left), 8, dtype=torch.float64)
-    views = [
-        EncodedView(z, z, tokens, tokens, tokens, attentions=attentions.unbind(dim=1)) for attentions in (left, right)
-    ]
+    views = [EncodedView(z, z, tokens, tokens, tokens, attentions=maps.unbind(1)) for maps in (left, right)]
     return LossInputs(views, torch.Generator().manual_seed(seed))
 
 
 def term(**options: object) -> AMI:
-    return AMI(**{"layers": (0, 1), "scale_by_valid": False, **options}, shape=SHAPE)  # type: ignore[arg-type]
+    return AMI(**{"layers": (0, 1), "scale_by_valid": False, **options}, shape=SHAPE)
 
 
 def random_maps(seed: int, *shape: int) -> list[torch.Tensor]:

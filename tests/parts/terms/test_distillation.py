@@ -77,9 +77,7 @@ def test_the_bank_is_answered_as_the_teacher_answers_it() -> None:
     results = []
     for rows in (S, G):
         log = [[math.log(value) for value in row] for row in distribution(rows, bank, 0.7)]
-        by_hand = (
-            -sum(p * q for row, other in zip(targets, log, strict=True) for p, q in zip(row, other, strict=True)) / 2
-        )
+        by_hand = -sum(p * q for a, b in zip(targets, log, strict=True) for p, q in zip(a, b, strict=True)) / 2
         results.append(bank_ce(doubles(rows), doubles(T), doubles(bank), 0.7, 0.5).item())
         assert results[-1] == pytest.approx(by_hand, abs=1e-12)
     assert results == pytest.approx([1.317572805569, 1.385885031878], abs=1e-8)

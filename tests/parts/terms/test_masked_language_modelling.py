@@ -72,9 +72,7 @@ def test_the_targets_are_the_words_before_they_were_hidden() -> None:
     loss = MLM(rate=1.0, corrupt_contrast=False, shape=SHAPE)(step).item()
     rest = math.log(math.exp(9) + 19)  # logits are 9 for the word that was read, 0 for the others
     content = torch.cat([view.content for view in step.views]).bool()
-    costs = [
-        rest - 9 * (was == read) for was, read in zip(torch.cat([IDS, IDS])[content], seen[0][content], strict=True)
-    ]
+    costs = [rest - 9 * (a == b) for a, b in zip(torch.cat([IDS, IDS])[content], seen[0][content], strict=True)]
     assert loss == pytest.approx(sum(map(float, costs)) / len(costs))
 
 

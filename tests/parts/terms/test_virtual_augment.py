@@ -14,9 +14,7 @@ from tests.parts.terms.two_views import random, step, virtual
 def test_steepest_is_a_row_of_length_1_along_the_gradient_and_leaves_weights_alone() -> None:
     weight = torch.tensor([[3.0, 0.0], [0.0, 4.0]], requires_grad=True)
     with torch.no_grad():  # as when held-out sentences are looked at
-        result = steepest_direction(
-            torch.tensor([[1.0, 1.0], [0.0, 0.0]]), lambda point: ((point @ weight) ** 2).sum() / 2
-        )
+        result = steepest_direction(torch.tensor([[1.0, 1.0], [0.0, 0.0]]), lambda x: ((x @ weight) ** 2).sum() / 2)
     assert torch.allclose(result, torch.tensor([[9 / math.hypot(9, 16), 16 / math.hypot(9, 16)], [0.0, 0.0]]))
     assert weight.grad is None
     assert not result.requires_grad

@@ -17,17 +17,17 @@ Term = Callable[[LossInputs], torch.Tensor]
 
 def smooth(**options: object) -> Smooth:
     defaults = {"size": 3, "neighbours": 2, "attention": 2.0, "temperature": 0.5, "exclude_same": False, **options}
-    return Smooth(**defaults)  # type: ignore[arg-type]
+    return Smooth(**defaults)
 
 
 def debiased(**options: object) -> DebiasedNCE:
     defaults = {"temperature": 0.5, "threshold": 0.3, "ascents": 0, "size": 0.1, "form": "released", **options}
-    return DebiasedNCE(**defaults)  # type: ignore[arg-type]
+    return DebiasedNCE(**defaults)
 
 
 def virtual(**options: object) -> VirtualNTXent:
     defaults = {"temperature": 0.5, "neighbours": 2, "reach": 1.5, "detach": False, **options}
-    return VirtualNTXent(**defaults)  # type: ignore[arg-type]
+    return VirtualNTXent(**defaults)
 
 
 def rank_mse() -> RankMSE:

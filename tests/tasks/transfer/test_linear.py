@@ -70,20 +70,6 @@ def test_training_ends_with_the_classifiers_of_a_plain_loop(settings: Settings, 
         assert np.array_equal(batched.predict(rows), expected)
 
 
-def test_weights_agree_to_rounding_after_many_steps() -> None:
-    x, y = noisy(240, 8, 2)
-    learner = Batched(TEST, x, y, 2)
-    training = linear._Training(learner, np.asarray([L2, L2[::-1]]), [HALF[1]] * 2)
-    first = linear._Training(learner, np.asarray([[1e-3]]), [HALF[1]])
-    for seed in range(20):
-        order = np.random.RandomState(seed).permutation(150)
-        training.train_pass(np.stack([order, order]))
-        first.train_pass(order[None])
-    assert training.weights[0, 2] == pytest.approx(first.weights[0, 0], abs=1e-5)
-    assert training.weights[1, 1] == pytest.approx(first.weights[0, 0], abs=1e-5)
-    assert training.weights[0, 2] != pytest.approx(training.weights[0, 3], abs=1e-3)  # another L2, other weights
-
-
 @pytest.mark.parametrize("settings", [TEST, FAST], ids=["test", "fast"])
 def test_training_ends_one_failure_after_the_tenacity(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     x, y = noisy(240, 8, 2)

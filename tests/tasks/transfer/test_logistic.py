@@ -55,20 +55,3 @@ def test_the_classifier_that_predicts_is_the_optimum() -> None:
     tight = LogisticRegression(C=1.0, solver="newton-cg", tol=1e-9, max_iter=10_000)
     tight.fit(vectors[rows].astype(float), labels[rows])
     assert np.array_equal(result.predict(rest), tight.predict(vectors[rest].astype(float)))
-
-
-def test_logistic_regression_has_converged() -> None:
-    x, y = noisy(240, 6, 2)
-    rows, result = np.arange(180), np.arange(180, 240)
-    [[weak, strong]] = Converged(x, y, 2).fit_all([Problem(rows, result, (0.001, 10.0))])
-    assert weak.accuracy == (weak.predict(result) == y[result]).mean()
-    # At C = 10 the penalty hardly matters: Newton's method on the likelihood itself ends at the same classes.
-    design = np.column_stack([x[rows], np.ones(180)]).astype(float)
-    weights = np.zeros(7)
-    for _ in range(20):
-        p = 1 / (1 + np.exp(-design @ weights))
-        slope = design.T @ (p - y[rows]) + np.append(weights[:6] / 10, 0)
-        curve = (design * (p * (1 - p))[:, None]).T @ design + np.diag([0.1] * 6 + [0])
-        weights -= np.linalg.solve(curve, slope)
-    expected = (np.column_stack([x, np.ones(240)]) @ weights > 0).astype(int)
-    assert np.array_equal(strong.predict(np.arange(240)), expected)
