@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from pathlib import Path
 
-from cseb.commands.arguments import methods_of
+from cseb.commands.results import methods_of
 from cseb.data.files import write_whole
 from cseb.errors import BadResults, BadSpec, CsebError, did_you_mean, one_of
 from cseb.experiment import benchmark as benchmarks

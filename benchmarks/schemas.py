@@ -9,7 +9,7 @@ import json
 from typing import Any
 
 from cseb.data.shipped import schema
-from cseb.experiment.benchmark import BORROWED, REPLACES, Benchmark
+from cseb.experiment.benchmark import Benchmark
 from cseb.parameters import Parameter
 from cseb.records.record import SCHEMA, Record
 from cseb.version import __version__
@@ -21,12 +21,9 @@ def schemas() -> dict[str, str]:
     """Return the text of each schema by its name."""
     benchmark = Benchmark.model_json_schema()
     for name, field in Benchmark.model_fields.items():
-        fields = benchmark["properties"][name]
-        fields.pop(BORROWED, None)
-        fields.pop(REPLACES, None)
         for option in field.metadata:
             if isinstance(option, Parameter):
-                fields["description"] = option.help
+                benchmark["properties"][name]["description"] = option.help
     return {
         "benchmark": _text(f"urn:cseb:benchmark:{__version__}", benchmark),
         "record": _text(f"urn:cseb:record:{SCHEMA}", Record.model_json_schema()),

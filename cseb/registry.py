@@ -145,58 +145,43 @@ class Registry(Mapping[str, Any]):
 METHODS = Registry(
     "method",
     {
-        "cseb.methods.untrained": "cls mean first_last",
-        "cseb.methods.simcse": "simcse",
+        "cseb.methods.untrained": "cls mean first_last bert-whitening bert-flow sif",
+        "cseb.methods.simcse": "simcse simcse-sup simcse-positives",
         "cseb.methods.micse": "micse",
         "cseb.methods.msse": "msse msse-released msse-literal",
-        "cseb.methods.simcse_supervised": "simcse-sup simcse-positives",
         "cseb.methods.rcl": "continued rcl rcl-literal rcl-unsup entropy-model",
         "cseb.methods.compcse": "compcse compcse-large compcse-roberta",
         "cseb.methods.ct": "ct ct-sbert",
         "cseb.methods.mirror_bert": "mirror mirror-avg",
-        "cseb.methods.informin_cl": "informin-cl informin-cl-mlm",
+        "cseb.methods.auxiliary": "diffcse infocse informin-cl informin-cl-mlm",
         "cseb.methods.scd": "scd",
         "cseb.methods.iscse": "iscse",
-        "cseb.methods.rankcse": "rankcse rankcse-released",
+        "cseb.methods.teachers": "rankencoder distillcse rankcse rankcse-released dclr",
         "cseb.methods.esimcse": "esimcse",
         "cseb.methods.consert": "consert",
-        "cseb.methods.diffcse": "diffcse",
-        "cseb.methods.infocse": "infocse",
-        "cseb.methods.pt_bert": "pt-bert pt-bert-released",
+        "cseb.methods.momentum": "mocose pt-bert pt-bert-released",
         "cseb.methods.pcl": "pcl pcl-released",
         "cseb.methods.sg_opt": "sg-opt",
         "cseb.methods.arccse": "arccse",
-        "cseb.methods.mocose": "mocose",
-        "cseb.methods.sncse": "sncse",
-        "cseb.methods.promptbert": "promptbert",
+        "cseb.methods.prompts": "promptbert sncse",
         "cseb.methods.clsep": "clsep-unsup",
-        "cseb.methods.bert_whitening": "bert-whitening",
-        "cseb.methods.bert_flow": "bert-flow",
-        "cseb.methods.sif": "sif",
         "cseb.methods.whitenedcse": "whitenedcse",
         "cseb.methods.is_bert": "isbert",
-        "cseb.methods.dclr": "dclr",
-        "cseb.methods.vascl": "vascl",
-        "cseb.methods.rankencoder": "rankencoder",
-        "cseb.methods.distillcse": "distillcse",
-        "cseb.methods.mixcse": "mixcse mixcse-paper",
+        "cseb.methods.adversarial": "l2p-csr vascl mixcse mixcse-paper",
         "cseb.methods.crops": "crops",
-        "cseb.methods.l2p_csr": "l2p-csr",
         "cseb.methods.declutr": "declutr declutr-sentence",
-        "cseb.methods.tsdae": "tsdae",
-        "cseb.methods.retromae": "retromae",
+        "cseb.methods.decoders": "tsdae retromae",
         "cseb.methods.gist": "gist gist-self",
         "cseb.methods.promcse": "promcse promcse-sup",
         "cseb.methods.llm2vec": "mntp llm2vec",
         "cseb.methods.generated_triples": "syncse multicsr gcse",
-        "cseb.methods.setfit": "setfit",
-        "cseb.methods.rated_pairs": "cosent angle sbert-regression",
+        "cseb.methods.labelled": "cosent angle sbert-regression setfit",
         "cseb.methods.outside_teachers": "distil-l2 distil-mse distil-relational skd congen sct",
     },
 )
 
 # Further names for a part with options of its own; otherwise `+name` puts in the part with what its class presets.
-PRESETS = Registry("part", {"cseb.methods.micse": "moco:QUEUE", "cseb.methods.sif": "all_but_the_top"})
+PRESETS = Registry("part", {"cseb.methods.micse": "moco:QUEUE", "cseb.methods.untrained": "all_but_the_top"})
 
 # The parts themselves, by the slot of a method they go into. A name belongs to one slot only.
 _PARTS: Mapping[str, Mapping[str, str]] = {
@@ -206,11 +191,10 @@ _PARTS: Mapping[str, Mapping[str, str]] = {
         "cseb.parts.labelled_views": (
             "triples pairs generated_triples rated_pairs class_pairs mined_negatives mined_pairs"
         ),
-        "cseb.parts.back_translation": "back_translation",
+        "cseb.parts.back_translation": "back_translation word_noise",
         "cseb.parts.online_augment": "shuffle delete repeat char_span_mask subword_repeat token_edits span_masks",
         "cseb.parts.prompt_views": "prompts negated_prompts repeated",
         "cseb.parts.spans": "crop spans",
-        "cseb.parts.word_noise": "word_noise",
     },
     "pooler": {
         "cseb.parts.poolers": (
@@ -257,7 +241,7 @@ _PARTS: Mapping[str, Mapping[str, str]] = {
         "cseb.parts.terms.memory_contrast": "smooth momentum_nce:MomentumNCE",
         "cseb.parts.terms.replaced_token_detection": "rtd:RTD",
         "cseb.parts.terms.frozen_copy": "multi_layer_nce:MultiLayerNCE l2_to_init",
-        "cseb.parts.terms.margins": "arc_nce:ArcNCE triplet bidir_margin hardest_hinge",
+        "cseb.parts.terms.margins": "arc_nce:ArcNCE triplet bidir_margin hardest_hinge rank_scores score_mse:ScoreMSE",
         "cseb.parts.terms.false_negatives": (
             "debiased_nce:DebiasedNCE guided_nce:GuidedNCE gaussian_nce:GaussianNCE filtered_bce:FilteredBCE"
         ),
@@ -265,7 +249,6 @@ _PARTS: Mapping[str, Mapping[str, str]] = {
         "cseb.parts.terms.distillation": (
             "rank_mse:RankMSE listwise_ce:ListwiseCE regress relational bank_ce:BankCE cross_view_kl:CrossViewKL"
         ),
-        "cseb.parts.terms.rated_similarity": "rank_scores score_mse:ScoreMSE",
     },
     "recipe": {"cseb.methods.recipe": "recipe"},
 }

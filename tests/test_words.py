@@ -6,8 +6,8 @@ import pytest
 
 from cseb.data.corpus import pack
 from cseb.data.overlap import TaskTexts
+from cseb.embedders.word_vectors import TfIdf
 from cseb.experiment.corpus_checks import remarks
-from cseb.tasks.words import TfIdf
 from cseb.words import folded_words, split_words
 
 

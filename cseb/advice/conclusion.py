@@ -14,9 +14,9 @@ from cseb.data.weights import refuse_taken
 from cseb.errors import BadResults, BadSpec
 from cseb.methods.grammar import parse_method
 from cseb.methods.spec import refuse_unsaved
-from cseb.reports.text_table import aligned
 from cseb.statistics.items import Interval, variance
 from cseb.statistics.paired import MARGIN, Design
+from cseb.text import aligned
 
 AS_IT_IS, TF_IDF = "encoder as it is", "TF-IDF"
 CORRELATION = 0.9  # of what examples contribute to the scores of an encoder before and after a short training

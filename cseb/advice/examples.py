@@ -16,6 +16,7 @@ from cseb.advice.conclusion import TF_IDF
 from cseb.analysis.paired import Sample
 from cseb.data.files import write_whole, written
 from cseb.data.subset import order
+from cseb.embedders.word_vectors import TfIdf
 from cseb.errors import BadBenchmark, BadData, BadResults, CsebError
 from cseb.seeds import stream_seed
 from cseb.statistics.items import Clusters
@@ -24,7 +25,6 @@ from cseb.tasks.labelled import Clustering
 from cseb.tasks.names import parse_tasks
 from cseb.tasks.pairs import PairClassification, Pairs, RatedPairs
 from cseb.tasks.task import Embed, Items, Loaded, Task, calls_encoder, scale_of
-from cseb.tasks.words import TfIdf
 from cseb.text import quantity
 
 Places = npt.NDArray[np.int64]

@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
 from cseb import parameters
-from cseb.commands.arguments import methods_of, names
 from cseb.commands.command_line import Call, Out
-from cseb.commands.results import Results, results_of
+from cseb.commands.results import Results, methods_of, names, results_of
 from cseb.commands.screen import write
 from cseb.errors import BadResults, between, one_of
 from cseb.parameters import command, option, sizes_and_fractions

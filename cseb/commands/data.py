@@ -165,7 +165,7 @@ class OverlapReport:
 
     def __str__(self) -> str:
         """Return a table with one line for each task, then the examples."""
-        from cseb.reports.text_table import aligned
+        from cseb.text import aligned
 
         rows = [(plain(task.task), f"{task.texts:,}", f"{task.exact:,}", f"{task.near:,}") for task in self.tasks]
         lines = [f"Texts of tasks among {quantity(self.sentences, 'sentence')} of {plain(self.corpus)}"]
@@ -204,7 +204,7 @@ def overlap(
         >>> report.tasks[0].task, report.any
         ('clinc150', False)
     """
-    from cseb.commands.arguments import joined
+    from cseb.commands.results import joined
     from cseb.commands.train import corpus_of
     from cseb.data.overlap import TaskTexts
     from cseb.tasks.evaluate import load_task
@@ -264,7 +264,7 @@ def _counted(corpus: str, column: str, size: str | float, data_dir: str | Path) 
 
 def _overview(chosen: Mapping[DataSet, Sequence[DataFile]], data_dir: Path | None) -> list[str]:
     from cseb.data.manifest import locate
-    from cseb.reports.text_table import aligned
+    from cseb.text import aligned
 
     rows = [("name", "rows", "here", "tasks", "licence")]
     for data, files in chosen.items():
@@ -281,7 +281,7 @@ def _overview(chosen: Mapping[DataSet, Sequence[DataFile]], data_dir: Path | Non
 def _in_full(chosen: Mapping[DataSet, Sequence[DataFile]], data_dir: Path | None) -> Iterator[str]:
     """Yield the origin of each data set and one line for each of its files."""
     from cseb.data.manifest import how_to_get, locate
-    from cseb.reports.text_table import aligned
+    from cseb.text import aligned
 
     for data, files in chosen.items():
         yield from (f"{data.name}: {data.title}", f"licence: {data.licence}", f"homepage: {data.homepage}")

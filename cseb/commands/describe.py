@@ -11,8 +11,7 @@ from cseb.methods.part_facts import facts, is_part, slot_of
 from cseb.methods.spec import SEVERAL, Method, Part, method_named, preset
 from cseb.papers.scores import own_rows
 from cseb.registry import METHODS, PRESETS, SLOTS, TASK_GROUPS, TASKS
-from cseb.reports.text_table import aligned
-from cseb.text import percent
+from cseb.text import aligned, percent
 
 Row = tuple[str, str]
 

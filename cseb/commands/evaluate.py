@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Protocol, runtime_checkable
 import typer
 
 from cseb import parameters
-from cseb.commands.arguments import joined
 from cseb.commands.command_line import Call, as_typed
+from cseb.commands.results import joined
 from cseb.commands.screen import say
 from cseb.errors import BadSpec
 from cseb.experiment.scores import Scores

@@ -210,7 +210,7 @@ def print_exported(call: Call[Exported]) -> None:
         say(exported.card, nl=False)
         return
     if exported.drifts:
-        from cseb.reports.text_table import aligned
+        from cseb.text import aligned
 
         rows = [(plain(drift.task), *drift.cells()) for drift in exported.drifts]
         for line in aligned([("task", "trained", "onnx", "drift"), *rows]):

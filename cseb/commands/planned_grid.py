@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from cseb.commands.export import tracked
 from cseb.progress import unheard
-from cseb.reports.text_table import aligned
+from cseb.text import aligned
 
 if TYPE_CHECKING:
     from cseb.experiment.benchmark import Benchmark

@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
 from cseb import parameters
-from cseb.commands.arguments import query, with_detail
 from cseb.commands.command_line import Call
-from cseb.commands.results import Results, results_of
+from cseb.commands.results import Results, query, results_of, with_detail
 from cseb.commands.screen import say
 from cseb.errors import BadResults, one_of
 from cseb.parameters import command, option
@@ -72,11 +71,11 @@ def plot(
 def _drawn(kind: str, records: Sequence[Record], query: StudyQuery, detail: str) -> Plot:
     """Return the plot of this kind. detail: baseline of a gain, option of a sensitivity plot. Raises: BadResults."""
     from cseb.analysis.comparable import is_untrained
-    from cseb.analysis.options import varied
     from cseb.analysis.stats import word_baselines
     from cseb.methods.grammar import labels
     from cseb.plots import runs, scores
     from cseb.reports import layouts
+    from cseb.reports.layouts import varied
 
     trained = [record for record in records if not is_untrained(record)] or list(records)
     by_key = {record.key: record for record in trained}

@@ -22,9 +22,8 @@ from cseb.methods.grammar import parse_method
 from cseb.records.method_text import part_differences, stated
 from cseb.records.progress import Progress
 from cseb.records.record import Record, Select
-from cseb.reports.text_table import aligned
 from cseb.statistics.paired import Design, exact_floor
-from cseb.text import duration, percent, plain, points, quantity, shown
+from cseb.text import aligned, duration, percent, plain, points, quantity, shown
 
 CENTURY = 3e9  # seconds; what is said to take longer is no forecast
 

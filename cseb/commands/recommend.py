@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from cseb import parameters
-from cseb.commands.arguments import joined
 from cseb.commands.command_line import Call
+from cseb.commands.results import joined
 from cseb.commands.screen import say, say_folded
 from cseb.errors import BadResults, BadSpec
 from cseb.parameters import argument, command, option
@@ -96,7 +96,7 @@ def _pairs(trials: Trials, count: int) -> Recommendation:
     from cseb.advice.conclusion import Recommendation
     from cseb.embedders import find
     from cseb.embedders.interface import EncoderOptions
-    from cseb.tasks.words import TfIdf
+    from cseb.embedders.word_vectors import TfIdf
 
     file = trials.folder.with_name(f"{trials.folder.stem}-pairs.csv")
     options = EncoderOptions(**{name: trials.settings[name] for name in ("device", "trust_remote_code")})

@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from cseb import parameters
-from cseb.commands.arguments import query, with_detail
 from cseb.commands.command_line import Call, Out
-from cseb.commands.results import Results, results_of
+from cseb.commands.results import Results, query, results_of, with_detail
 from cseb.commands.screen import write
 from cseb.errors import BadResults, one_of
 from cseb.parameters import command, option

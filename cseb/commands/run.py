@@ -14,12 +14,11 @@ import typer
 
 from cseb import parameters
 from cseb.commands import hosts
-from cseb.commands.arguments import joined
 from cseb.commands.command_line import Call, Quiet
 from cseb.commands.export import TRACKERS
 from cseb.commands.hosts import MOST, MOST_PROCESSES
 from cseb.commands.planned_grid import PlannedGrid, missing_inputs, run_stages
-from cseb.commands.results import Results
+from cseb.commands.results import Results, joined
 from cseb.commands.screen import say, say_folded, telling
 from cseb.errors import BadBenchmark, BadData
 from cseb.parameters import command, definitions, option
@@ -42,9 +41,6 @@ DryRun = Annotated[bool, option("List the jobs and store nothing.")]
 def run(
     benchmark: Annotated[str | Path, parameters.BENCHMARK] = "demo",
     *,
-    on: Annotated[
-        str, option("Run its grid with the encoder, corpus, tasks and scale of another benchmark, such as demo.")
-    ] = "",
     methods: Annotated[str | Sequence[str], parameters.METHODS] = "",
     encoder: Annotated[str | Path, parameters.ENCODER] = "",
     corpus: Annotated[str | Path, parameters.CORPUS] = "",
@@ -126,7 +122,7 @@ def planned_run(benchmark: str | Path = "demo", **given: Any) -> PlannedGrid:
     return plan_grid(chosen_benchmark(str(benchmark), **given), **given)
 
 
-def chosen_benchmark(benchmark: str = "demo", *, on: str = "", tune: bool = False, **settings: object) -> Benchmark:
+def chosen_benchmark(benchmark: str = "demo", *, tune: bool = False, **settings: object) -> Benchmark:
     """Return a benchmark by name or file, with these settings in place of its fields of the same names; see `run`.
 
     Settings that are no fields, empty or None change nothing. Raises: CsebError.
@@ -138,7 +134,7 @@ def chosen_benchmark(benchmark: str = "demo", *, on: str = "", tune: bool = Fals
     values = {name: joined(value) if isinstance(value, Iterable) else value for name, value in fields.items()}
     if tune and loaded.tune is None:  # a search that the file states stays
         values["tune"] = {}
-    return benchmarks.override(benchmarks.moved(loaded, benchmarks.load(on)) if on else loaded, **values)
+    return benchmarks.override(loaded, **values)
 
 
 def plan_grid(

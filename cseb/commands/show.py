@@ -43,7 +43,7 @@ def show(
     """
     from cseb.commands import describe
     from cseb.registry import METHODS
-    from cseb.reports.text_table import aligned
+    from cseb.text import aligned
 
     name, other = str(name), str(other)
     if other:
@@ -91,7 +91,7 @@ def _differences(a: str, b: str, results: Path) -> str:
     """Return how two records differ, and their scores."""
     from cseb.commands.provenance import field_differences, score_differences
     from cseb.records.store import find
-    from cseb.reports.text_table import aligned
+    from cseb.text import aligned
 
     first, second = (find(key, results)[1] for key in (a, b))
     rows, scores = field_differences(first, second), score_differences(first, second)
@@ -103,7 +103,7 @@ def _differences(a: str, b: str, results: Path) -> str:
 def _origin(text: str, results: Path) -> str:
     from cseb.commands.provenance import story
     from cseb.records.store import find
-    from cseb.reports.text_table import aligned
+    from cseb.text import aligned
 
     store, record = find(text, results)
     blocks = [[heading, *(f"  {line}" for line in aligned(rows))] for heading, rows in story(record, store) if rows]

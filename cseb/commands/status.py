@@ -32,7 +32,7 @@ def status(results: Annotated[str | Path, argument("Folder of records.")] = "res
     from cseb.launchers.claims import claims_of
     from cseb.launchers.job_states import JobStates
     from cseb.records.store import Store
-    from cseb.reports.text_table import aligned
+    from cseb.text import aligned
 
     if not (store := Store(Path(results))).exists():
         raise BadResults(f"no records in {results}: no folder {store.runs}; name a folder cseb has written")

@@ -141,7 +141,7 @@ def print_submitted(call: Call[int]) -> None:
 
 def print_badges(call: Call[list[Badge]]) -> None:
     """Print the badge of each record; exit with 1 if one is refused."""
-    from cseb.reports.text_table import aligned
+    from cseb.text import aligned
 
     badges = call()
     rows = [

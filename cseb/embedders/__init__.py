@@ -17,7 +17,7 @@ def find(name: str, how: EncoderOptions) -> Embedder:
     vectors), `glove:FILE` (word vectors), `words:tf-idf` or `words:random`, `module:function`, the key of a record
     whose model was saved, a file of sentence or of word vectors, a folder or hub name. Raises: CsebError.
     """
-    from cseb.embedders import folders, functions, sentence_vectors, word_vectors
+    from cseb.embedders import folders, functions, word_vectors
 
     kind, colon, rest = name.partition(":")
     if kind == "st" and colon:
@@ -33,8 +33,8 @@ def find(name: str, how: EncoderOptions) -> Embedder:
         embedder = word_vectors.baseline(rest)
     elif functions.NAME.fullmatch(name):
         embedder = functions.find(name)
-    elif name.endswith(sentence_vectors.SUFFIX) and is_file(name):
-        embedder = sentence_vectors.find(name)
+    elif name.endswith(functions.SUFFIX) and is_file(name):
+        embedder = functions.find_vectors(name)
     elif name.endswith(word_vectors.SUFFIXES) and is_file(name):
         embedder = word_vectors.find(name)
     if embedder is None:

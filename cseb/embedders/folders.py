@@ -148,7 +148,7 @@ def _embedder(source: Source, folder: Path, label: str, method: Method, how: Enc
 
 def _loaded(method: Method, folder: Path, how: EncoderOptions) -> Encoder:
     """Return the encoder; in a model saved by cseb, with the weights of its parts."""
-    from cseb.encoder.autocast import DTYPES
+    from cseb.encoder.device_batches import DTYPES
 
     encoder = building.build(method, folder, 0, how.trust_remote_code).encoder.to(how.device)
     if how.dtype in DTYPES:

@@ -1,4 +1,4 @@
-"""`module:function`: a user's Python function that maps a list of strings to an array."""
+"""Embedders without weights of their own to load: a user's Python function, or a file of sentences and vectors."""
 
 from __future__ import annotations
 
@@ -13,12 +13,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from cseb.data.bounded import file_sha256
 from cseb.embedders.interface import BATCH, Embedder
-from cseb.errors import BadSpec, CsebError, first_line
+from cseb.errors import BadData, BadSpec, CsebError, first_line
 from cseb.progress import counted
 from cseb.records.record import Source
-from cseb.tasks.task import Vectors
+from cseb.tasks.task import Embed, Vectors
 from cseb.text import quantity
 
 NAME = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
@@ -99,3 +101,57 @@ def _where(error: BaseException) -> str:
     """Return the error with the place in the third-party code where it was raised."""
     frames = traceback.extract_tb(error.__traceback__)
     return f"{type(error).__name__}: {first_line(error)} ({Path(frames[-1].filename).name}, line {frames[-1].lineno})"
+
+
+SUFFIX = ".npz"
+HOW = "write it with np.savez(file, sentences=list_of_strings, vectors=array)"
+
+
+def find_vectors(name: str) -> Embedder:
+    """Return the embedder of `FILE.npz` with arrays `sentences` (N,) and `vectors` (N, D). Raises: BadData."""
+    sha256 = file_sha256(Path(name))
+    embed = _opened(name)
+    return Embedder(
+        source=Source(name=name, sha256=sha256),
+        method="vectors",
+        resolved="sentence_vectors()@1",
+        open=lambda: embed,
+        notes=("vectors are those of a file; the model that made them is not known",),
+    )
+
+
+def _opened(name: str) -> Embed:
+    sentences, vectors = _read_vectors(name)
+    rows = {sentence: row for row, sentence in reversed(list(enumerate(sentences)))}  # the first of equal sentences
+
+    def embed(texts: Sequence[str]) -> Vectors:
+        lacking = [sentence for sentence in texts if sentence not in rows]
+        if lacking:
+            raise BadData(
+                f"{name} lacks vectors of {len(lacking)} of {quantity(len(texts), 'sentence')}, such as "
+                f"{lacking[0][:60]!r}; add them to the file"
+            )
+        return vectors[[rows[sentence] for sentence in texts]]
+
+    return embed
+
+
+def _read_vectors(name: str) -> tuple[list[str], npt.NDArray[np.float32]]:
+    try:
+        with np.load(name, allow_pickle=False) as arrays:
+            sentences, vectors = arrays["sentences"], arrays["vectors"]
+    except KeyError as error:
+        raise BadData(f"sentence vectors {name} lack the array {first_line(error)}; {HOW}") from None
+    except Exception as error:  # damaged bytes raise half a dozen different exceptions
+        raise BadData(f"sentence vectors {name} cannot be read: {first_line(error)}; {HOW}") from None
+    if sentences.dtype.kind != "U" or sentences.ndim != 1:
+        raise BadData(f"sentence vectors {name}: sentences are {sentences.dtype}, not strings in one row; {HOW}")
+    if vectors.ndim != 2 or vectors.dtype.kind != "f" or len(vectors) != len(sentences) or 0 in vectors.shape:
+        raise BadData(
+            f"sentence vectors {name}: vectors are {vectors.dtype} of shape {vectors.shape} for "
+            f"{quantity(len(sentences), 'sentence')}; {HOW}"
+        )
+    vectors = vectors.astype(np.float32)
+    if not np.isfinite(vectors).all():
+        raise BadData(f"sentence vectors {name}: some numbers are not finite; take these sentences out")
+    return sentences.tolist(), vectors

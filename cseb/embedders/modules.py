@@ -198,7 +198,7 @@ def _load(folder: Path, modules: Sequence[Module], how: EncoderOptions) -> Embed
     import torch
 
     from cseb.encoder import linear, load_check
-    from cseb.encoder.autocast import DTYPES
+    from cseb.encoder.device_batches import DTYPES
 
     if modules[0].kind == TRANSFORMER:
         load_check.check(modules[0].folder, how.trust_remote_code)

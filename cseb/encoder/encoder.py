@@ -14,8 +14,7 @@ from torch import Tensor, nn
 
 from cseb.data.tokens import Padded, Tokens
 from cseb.encoder import interface, linear, packing
-from cseb.encoder.autocast import autocast
-from cseb.encoder.device_batches import TOKENS_PER_BATCH, in_parallel, padded_width, tensors
+from cseb.encoder.device_batches import TOKENS_PER_BATCH, autocast, in_parallel, padded_width, tensors
 from cseb.encoder.distributed import SINGLE_PROCESS
 from cseb.encoder.families import position_limit
 from cseb.encoder.random_streams import random_stream

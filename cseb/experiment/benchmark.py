@@ -10,14 +10,14 @@ from typing import Annotated, Any, Self
 
 import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, FiniteFloat, ValidationError, model_validator
-from pydantic_core import ErrorDetails, PydanticUndefined
+from pydantic_core import ErrorDetails
 
 from cseb.analysis.item_scores import Data, ItemScores
 from cseb.data import shipped
 from cseb.data.bounded import read_yaml
 from cseb.errors import BadBenchmark, BadData, CsebError, UnknownName, did_you_mean
 from cseb.experiment.tuning import Counts, Dev, Filled, Fractions, Layout, Line, Name, Texts, Tune, joined
-from cseb.methods.grammar import labels, parse_methods, parse_scale
+from cseb.methods.grammar import labels, parse_scale
 from cseb.parameters import (
     COLUMN,
     CORPUS,
@@ -40,12 +40,7 @@ from cseb.tasks.evaluate import load_task
 
 JOBS = 200_000  # of a grid; listing them takes a minute
 OPTIONS = "the command line"  # in place of a file name in messages
-BORROWED, REPLACES = "borrowed", "replaces"  # what the declaration of a field may say of it
-
-
-def _setting(default: Any = PydanticUndefined, *, borrowed: bool = False, replaces: tuple[str, ...] = ()) -> Any:
-    """Return a field. borrowed: `--on` takes it from the other benchmark. replaces: fields that it resets."""
-    return Field(default, json_schema_extra={BORROWED: borrowed, REPLACES: list(replaces)})
+REPLACES = {"corpus": "column", "fractions": "sizes", "sizes": "fractions"}  # fields that a new value resets
 
 
 class Cells(BaseModel):
@@ -70,29 +65,21 @@ class Benchmark(BaseModel):
     name: Annotated[Name, option("Name of the benchmark, part of file names.")]
     description: Annotated[str, option("One line for `cseb show benchmarks`.")] = ""
     methods: Annotated[Texts, METHODS]
-    encoder: Annotated[Filled, ENCODER] = _setting(borrowed=True)
-    corpus: Annotated[Filled, CORPUS] = _setting(borrowed=True, replaces=("column",))
-    column: Annotated[Line, COLUMN] = _setting("", borrowed=True)
-    fractions: Annotated[Fractions, FRACTIONS] = _setting((), replaces=("sizes",))
-    sizes: Annotated[Counts, SIZES] = _setting((), replaces=("fractions",))
+    encoder: Annotated[Filled, ENCODER]
+    corpus: Annotated[Filled, CORPUS]
+    column: Annotated[Line, COLUMN] = ""
+    fractions: Annotated[Fractions, FRACTIONS] = ()
+    sizes: Annotated[Counts, SIZES] = ()
     seeds: Annotated[int, Field(ge=SEEDS.least, le=SEEDS.most), SEEDS]
-    tasks: Annotated[Texts, TASKS] = _setting(borrowed=True)
-    dev: Annotated[Dev, DEV] = _setting("", borrowed=True)
-    data_dir: Annotated[Line, DATA_DIR] = _setting("", borrowed=True)
-    scale: Annotated[Line, option("Options for all methods that have the part, such as queue(size=64).")] = _setting(
-        "", borrowed=True
-    )
+    tasks: Annotated[Texts, TASKS]
+    dev: Annotated[Dev, DEV] = ""
+    data_dir: Annotated[Line, DATA_DIR] = ""
+    scale: Annotated[Line, option("Options for all methods that have the part, such as queue(size=64).")] = ""
     per_method: Annotated[
         dict[Filled, Filled], option("Options for single methods, such as simcse: recipe(learning_rate=1e-4).")
-    ] = _setting({}, borrowed=True)
-    steps: Annotated[Annotated[int, Field(ge=0, le=MOST)] | None, STEPS] = _setting(None, borrowed=True)
+    ] = {}
+    steps: Annotated[Annotated[int, Field(ge=0, le=MOST)] | None, STEPS] = None
     tune: Annotated[Tune | None, TUNE] = None
-    elsewhere: Annotated[
-        Line,
-        BeforeValidator(joined, json_schema_input_type=Line | list[Filled]),
-        option("Methods for `--on`, if those of the file need its encoder or corpus."),
-    ] = ""
-    triples: Annotated[Line, option("Corpus for methods that learn from labelled pairs or triples, for `--on`.")] = ""
     table: Annotated[Layout, option("Kind of table: few-shot, tasks, ablation METHOD or sensitivity OPTION.")] = ""
     tolerance: Annotated[
         Annotated[FiniteFloat, Field(ge=0)] | None,
@@ -137,16 +124,10 @@ def override(benchmark: Benchmark, **given: object) -> Benchmark:
     changes = {field: value for field, value in given.items() if value not in ("", None)}
     if "fractions" in changes and "sizes" in changes:
         raise BadBenchmark("both `fractions` and `sizes` are given; choose one")
-    for field in list(changes):
-        for other in _extra(field).get(REPLACES, ()):
+    for field, other in REPLACES.items():
+        if field in changes:
             changes.setdefault(other, Benchmark.model_fields[other].get_default())
     return _checked(benchmark.model_dump() | changes, OPTIONS) if changes else benchmark
-
-
-def _extra(field: str) -> dict[str, Any]:
-    """Return what `_setting` states of a field; nothing for a name that is no field."""
-    extra = Benchmark.model_fields[field].json_schema_extra if field in Benchmark.model_fields else None
-    return extra if isinstance(extra, dict) else {}
 
 
 def cells_to_check(benchmark: Benchmark) -> Benchmark:
@@ -162,20 +143,6 @@ def cells_to_check(benchmark: Benchmark) -> Benchmark:
         if other:
             raise BadBenchmark(f"check of {benchmark.name}: its {name} have no {other[0]}; name cells of its own grid")
     return override(benchmark, **chosen)
-
-
-def moved(benchmark: Benchmark, stage: Benchmark) -> Benchmark:
-    """Return the grid of `benchmark` (methods, fractions, seeds) with the encoder, corpus, tasks and scale of `stage`.
-
-    Methods that learn from labelled or generated triples use those of `stage`; if it has none, the corpus of
-    `benchmark`. Raises: BadBenchmark.
-    """
-    changes = {field: getattr(stage, field) for field in Benchmark.model_fields if _extra(field).get(BORROWED)}
-    changes |= {"methods": benchmark.elsewhere or benchmark.methods, "elsewhere": ""}
-    if any({"labels", "generated"} & {*method.at(1.0).data_seen()} for method in parse_methods(changes["methods"])):
-        own = {"corpus": benchmark.corpus, "column": benchmark.column}
-        changes |= {"corpus": stage.triples, "column": ""} if stage.triples else own
-    return _checked(benchmark.model_dump() | changes | {"name": f"{benchmark.name}-on-{stage.name}"}, stage.name)
 
 
 def text(benchmark: Benchmark) -> str:
@@ -207,7 +174,7 @@ def _checked(values: dict[str, Any], where: str) -> Benchmark:
     except ValidationError as error:
         first, *others = (_explained(detail) for detail in error.errors(include_url=False))
         raise BadBenchmark(f"{where}: {first}{f' (and {len(others)} more)' if others else ''}") from None
-    for field, read in (("methods", labels), ("elsewhere", labels), ("scale", parse_scale)):
+    for field, read in (("methods", labels), ("scale", parse_scale)):
         if not getattr(benchmark, field):
             continue
         try:

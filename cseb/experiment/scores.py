@@ -8,7 +8,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from cseb.reports.text_table import aligned
+from cseb.text import aligned
 
 if TYPE_CHECKING:
     import pandas as pd

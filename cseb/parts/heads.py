@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn, tanh
 
-from cseb.encoder.autocast import in_full
+from cseb.encoder.device_batches import in_full
 from cseb.encoder.interface import Shape
 from cseb.errors import BadSpec, whole
 from cseb.methods.option_types import Count, Positive

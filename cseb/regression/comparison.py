@@ -11,8 +11,7 @@ from cseb.analysis.stats import score
 from cseb.errors import BadResults
 from cseb.records.method_text import part_differences
 from cseb.records.record import Record, Select, Trace
-from cseb.reports.text_table import aligned
-from cseb.text import percent, plain, quantity
+from cseb.text import aligned, percent, plain, quantity
 
 ADVICE = (
     "A number has changed. If this is not intended, correct the code. Otherwise raise the version of the part or task, "

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from cseb.commands.arguments import joined, methods_of, names
+from cseb.commands.results import joined, methods_of, names
 from cseb.errors import BadBenchmark, BadSpec
 from cseb.parameters import sizes_and_fractions
 

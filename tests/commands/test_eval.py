@@ -157,7 +157,7 @@ def test_word_vectors_are_averaged_over_known_words() -> None:
 
 
 def test_counting_words_is_an_encoder_too() -> None:
-    from cseb.tasks.words import TfIdf, random_words, transductive_tf_idf
+    from cseb.embedders.word_vectors import TfIdf, random_words, transductive_tf_idf
 
     (task,) = parse_tasks("toy-captions")
     Path("mine.txt").write_text("a man\na dog\na man and a dog\n")

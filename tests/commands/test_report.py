@@ -19,7 +19,6 @@ from cseb.tasks.own import MEASURES
 from tests.command_line import printed, refused
 from tests.factory import grid, record, stored
 from tests.reports.test_layouts import heated
-from tests.world import WORLD
 
 
 @pytest.fixture
@@ -188,22 +187,20 @@ def test_tasks_are_named_as_for_a_run(tmp_path: Path, typed: str, names: tuple[s
 
 @pytest.mark.parametrize("name", shipped.benchmark_names())
 def test_every_benchmark_can_be_laid_out_as_it_asks_for(name: str, tmp_path: Path) -> None:
-    """As it is, and in miniature, where some have other methods."""
-    plan = benchmarks.load(name)
-    for benchmark in (plan, benchmarks.moved(plan, benchmarks.load(WORLD))):
-        file = tmp_path / f"benchmark-{benchmark.name}.yaml"
-        file.write_text(benchmarks.text(benchmark), encoding="utf-8")
-        [grid] = planned_of(tmp_path, [record(benchmark=benchmark.name)])
-        assert grid.seeds == benchmark.seeds
-        kind, name_of = table_of([grid])
-        special = {"ablation": {"full": name_of}, "sensitivity": {"option": name_of}}.get(kind, {})
-        records = [
-            record(str(method), size=int(1000 * share), resolved=method.at(share).resolved())
-            for method in parse_methods(benchmark.methods)
-            for share in benchmark.fractions or (1.0,)
-        ]
-        if kind:
-            assert KINDS[kind](records, **special).name == {"tasks": "per-task"}.get(kind, kind)
+    benchmark = benchmarks.load(name)
+    file = tmp_path / f"benchmark-{benchmark.name}.yaml"
+    file.write_text(benchmarks.text(benchmark), encoding="utf-8")
+    [grid] = planned_of(tmp_path, [record(benchmark=benchmark.name)])
+    assert grid.seeds == benchmark.seeds
+    kind, name_of = table_of([grid])
+    special = {"ablation": {"full": name_of}, "sensitivity": {"option": name_of}}.get(kind, {})
+    records = [
+        record(str(method), size=int(1000 * share), resolved=method.at(share).resolved())
+        for method in parse_methods(benchmark.methods)
+        for share in benchmark.fractions or (1.0,)
+    ]
+    if kind:
+        assert KINDS[kind](records, **special).name == {"tasks": "per-task"}.get(kind, kind)
 
 
 def test_a_report_is_written_into_a_file(folder: Path) -> None:

@@ -16,7 +16,7 @@ from cseb.commands import describe, screen
 from cseb.experiment import benchmark as benchmarks
 from cseb.records.record import Record
 from cseb.records.store import Store
-from cseb.reports.text_table import aligned
+from cseb.text import aligned
 from tests.command_line import call, printed
 from tests.conftest import SENTENCES
 from tests.stderr_lines import without_progress

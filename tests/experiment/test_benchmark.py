@@ -189,24 +189,9 @@ def test_any_field_may_hold_anything(changes: dict[str, Any], tmp_path: Path) ->
         assert benchmarks.load(str(path)) == loaded
 
 
-def test_a_grid_moves_to_another_stage() -> None:
-    few_shot, demo = benchmarks.load("few-shot"), benchmarks.load(WORLD)
-    small = benchmarks.moved(few_shot, demo)
-    assert (small.methods, small.fractions, small.seeds) == (few_shot.methods, few_shot.fractions, few_shot.seeds)
-    assert (small.encoder, small.corpus, small.tasks, small.dev, small.scale) == (
-        demo.encoder, demo.corpus, demo.tasks, demo.dev, demo.scale,
-    )  # fmt: skip
-    assert small.name == "few-shot-on-world"
-
-
 def test_any_field_can_be_overridden() -> None:
     demo = benchmarks.load(WORLD)
     result = benchmarks.override(demo, scale="recipe(steps=3)", table="tasks", description="")
     assert (result.scale, result.table, result.description) == ("recipe(steps=3)", "tasks", demo.description)
     with pytest.raises(BadBenchmark, match="no field is called 'colum'; did you mean column"):
         benchmarks.override(demo, colum="text")
-
-
-def test_what_a_grid_borrows_is_what_its_fields_say() -> None:
-    borrowed = [name for name in benchmarks.Benchmark.model_fields if benchmarks._extra(name).get(benchmarks.BORROWED)]
-    assert borrowed == ["encoder", "corpus", "column", "tasks", "dev", "data_dir", "scale", "per_method", "steps"]

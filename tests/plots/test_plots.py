@@ -9,13 +9,12 @@ import pytest
 
 pytest.importorskip("matplotlib", reason="the extra `plots` is not installed")
 
-from cseb.analysis.options import varied
 from cseb.analysis.study import gather
 from cseb.errors import BadResults, BadSpec
 from cseb.plots import runs, scores, style
 from cseb.plots.style import Plot
 from cseb.records.record import Record, Score
-from cseb.reports.layouts import ablation, few_shot, sensitivity
+from cseb.reports.layouts import ablation, few_shot, sensitivity, varied
 from tests.command_line import printed
 from tests.factory import TASKS, grid, record, stored
 from tests.reports.test_layouts import FULL, LESS, heated

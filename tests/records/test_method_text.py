@@ -8,12 +8,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from cseb.analysis.comparable import stale
-from cseb.analysis.options import options
 from cseb.commands.provenance import story
 from cseb.errors import BadResults
 from cseb.methods.spec import Option, Part
 from cseb.records.method_text import PartDifference, Stated, part_differences, read_method
 from cseb.records.store import Store
+from cseb.reports.layouts import options
 from tests.factory import record
 
 ROOT = Path(__file__).parents[2]

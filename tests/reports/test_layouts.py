@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 
-from cseb.analysis.options import options, varied
 from cseb.analysis.study import StudyQuery, gather
 from cseb.errors import BadResults
 from cseb.records.method_text import read_method
 from cseb.records.record import Record
-from cseb.reports.layouts import ablation, sensitivity
+from cseb.reports.layouts import ablation, options, sensitivity, varied
 from tests.factory import record
 
 FULL, LESS = (60.0, 64.0, 65.0), (58.0, 63.0, 61.0)

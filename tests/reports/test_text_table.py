@@ -2,7 +2,7 @@
 
 import pytest
 
-from cseb.reports.text_table import aligned
+from cseb.text import aligned
 
 
 def test_columns_start_below_each_other() -> None:

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from cseb.tasks.words import TfIdf, random_words, transductive_tf_idf
+from cseb.embedders.word_vectors import TfIdf, random_words, transductive_tf_idf
 
 
 def test_tf_idf_weights_words_by_their_rarity_among_training_sentences() -> None:

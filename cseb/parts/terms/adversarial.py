@@ -11,7 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import Generator, Tensor, nn
 
-from cseb.encoder.autocast import in_full, products
+from cseb.encoder.device_batches import in_full, products
 from cseb.encoder.encoder import Encoder
 from cseb.encoder.interface import CONTEXT, EMBEDDINGS
 from cseb.errors import BadSpec

@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from cseb.encoder.autocast import in_full
+from cseb.encoder.device_batches import in_full
 from cseb.encoder.interface import LAYERS
 from cseb.errors import BadSpec
 from cseb.methods.option_types import Between, Positive

@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from cseb.encoder.autocast import products
+from cseb.encoder.device_batches import products
 from cseb.errors import BadSpec, between
 from cseb.methods.option_types import AtLeast, Between, Positive, Rate
 from cseb.parts import ALL, LossInputs, Reads, reads

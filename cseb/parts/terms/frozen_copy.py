@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from cseb.encoder.autocast import in_full
+from cseb.encoder.device_batches import in_full
 from cseb.encoder.encoder import Encoder
 from cseb.encoder.interface import CONTEXT, EMBEDDINGS
 from cseb.methods.option_types import Positive

@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from cseb.encoder.autocast import in_full
+from cseb.encoder.device_batches import in_full
 from cseb.methods.option_types import Positive
 from cseb.parts import ALL, LossInputs, Reads, reads
 from cseb.parts.base import LossTerm, PairLoss

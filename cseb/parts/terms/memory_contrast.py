@@ -11,7 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from cseb.encoder.autocast import in_full, products
+from cseb.encoder.device_batches import in_full, products
 from cseb.encoder.encoder import Encoder
 from cseb.errors import BadSpec
 from cseb.methods.option_types import AtLeast, Count, Positive, Rate, Size

@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from cseb.encoder.autocast import in_full
+from cseb.encoder.device_batches import in_full
 from cseb.encoder.encoder import Encoder
 from cseb.encoder.interface import ATTENTIONS, LAYERS, PADDING, EncodedView
 from cseb.errors import BadSpec

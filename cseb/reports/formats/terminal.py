@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 
 from cseb.reports.document import BEST, Grid, marked
-from cseb.reports.text_table import GAP, aligned
+from cseb.text import GAP, aligned
 
 NAME = 20  # characters that the names of rows have at least
 

@@ -7,7 +7,7 @@ import pytest
 from cseb.errors import BadData
 from cseb.methods.grammar import parse_method
 from cseb.parts.labelled_views import RatedPairs
-from cseb.parts.terms.rated_similarity import RankScores, ScoreMSE, angle_scores, rank_cost
+from cseb.parts.terms.margins import RankScores, ScoreMSE, angle_scores, rank_cost
 from cseb.training.batches import Feed
 from cseb.training.build import build
 from tests.parts.terms.two_views import cosine, doubles, step

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
+from cseb.embedders.word_vectors import random_words
 from cseb.errors import BadData, UnknownName
 from cseb.tasks.evaluate import load_task
 from cseb.tasks.names import parse_names, parse_tasks
 from cseb.tasks.transfer.few_labels import DRAWS, FewLabels
-from cseb.tasks.words import random_words
 
 
 def loaded(name: str) -> FewLabels:

@@ -5,10 +5,10 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 
+from cseb.embedders.word_vectors import random_words
 from cseb.tasks.names import parse_tasks
 from cseb.tasks.transfer.linear import Problem
 from cseb.tasks.transfer.schemes import Converged
-from cseb.tasks.words import random_words
 
 from .conftest import noisy
 
