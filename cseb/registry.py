@@ -222,7 +222,7 @@ _PARTS: Mapping[str, Mapping[str, str]] = {
         "cseb.parts.token_prepending": "token_prepending",
     },
     "wrapper": {"cseb.parts.matryoshka": "matryoshka"},
-    "mixer": {"cseb.parts.weight_mixing": "mix"},
+    "mixer": {"cseb.parts.regularisers": "mix"},
     "post": {
         "cseb.parts.postprocessing": "whiten rank_mix remove_components",
         "cseb.parts.flow": "flow",
@@ -236,11 +236,13 @@ _PARTS: Mapping[str, Mapping[str, str]] = {
         "cseb.parts.terms.mutual_information": "ami:AMI jsd_local_global:JSDLocalGlobal",
         "cseb.parts.terms.dimension_contrast": "dcm:DCM mean_cos cross_correlation layer_noise",
         "cseb.parts.terms.decoders": "reconstruct denoise enhanced_decoding",
-        "cseb.parts.terms.agreement": "entropy regulators group_softmax_bce:GroupSoftmaxBCE kl_peers:KLPeers",
+        "cseb.parts.terms.agreement": (
+            "entropy regulators group_softmax_bce:GroupSoftmaxBCE kl_peers:KLPeers "
+            "multi_layer_nce:MultiLayerNCE l2_to_init"
+        ),
         "cseb.parts.terms.masked_language_modelling": "mlm:MLM anchor_mlm:AnchorMLM aux_mlm:AuxMLM mntp:MNTP",
         "cseb.parts.terms.memory_contrast": "smooth momentum_nce:MomentumNCE",
         "cseb.parts.terms.replaced_token_detection": "rtd:RTD",
-        "cseb.parts.terms.frozen_copy": "multi_layer_nce:MultiLayerNCE l2_to_init",
         "cseb.parts.terms.margins": "arc_nce:ArcNCE triplet bidir_margin hardest_hinge rank_scores score_mse:ScoreMSE",
         "cseb.parts.terms.false_negatives": (
             "debiased_nce:DebiasedNCE guided_nce:GuidedNCE gaussian_nce:GaussianNCE filtered_bce:FilteredBCE"

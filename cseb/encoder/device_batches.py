@@ -11,7 +11,7 @@ from typing import ParamSpec, TypeVar
 import torch
 from torch import Tensor
 
-from cseb.data.tokens import Padded
+from cseb.encoder.tokenizer import Padded
 
 # Padded tokens per batch at test: on a CPU they fit its cache, elsewhere they keep the device busy.
 TOKENS_PER_BATCH = {"cpu": 1024, "cuda": 16_384}

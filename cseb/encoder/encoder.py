@@ -12,13 +12,12 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from cseb.data.tokens import Padded, Tokens
 from cseb.encoder import interface, linear, packing
 from cseb.encoder.device_batches import TOKENS_PER_BATCH, autocast, in_parallel, padded_width, tensors
 from cseb.encoder.distributed import SINGLE_PROCESS
 from cseb.encoder.families import position_limit
 from cseb.encoder.random_streams import random_stream
-from cseb.encoder.tokenizer import own_ids
+from cseb.encoder.tokenizer import Padded, Tokens, own_ids
 from cseb.errors import BadSpec
 from cseb.progress import tell
 

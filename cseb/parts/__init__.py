@@ -14,10 +14,10 @@ import numpy.typing as npt
 from torch import Generator, Tensor
 from torch.nn import Module
 
-from cseb.data.tokens import Tokens
 from cseb.encoder.distributed import DistributedContext
 from cseb.encoder.encoder import Encoder
 from cseb.encoder.interface import EncodedView, Rows, Text
+from cseb.encoder.tokenizer import Tokens
 from cseb.methods.spec import Method
 
 Embed = Callable[[Sequence[str]], npt.NDArray[np.float32]]  # N sentences to (N, E)

@@ -9,9 +9,9 @@ from typing import ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
-from cseb.data.tokens import Tokens
 from cseb.encoder.encoder import Encoder
 from cseb.encoder.interface import ATTENTIONS, CONTEXT, Shape
+from cseb.encoder.tokenizer import Tokens
 from cseb.errors import BadSpec, between
 from cseb.methods.option_types import Count, Rate, Size
 from cseb.parts.base import check_dropout, check_mask_token

@@ -8,10 +8,9 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from cseb.data.tokens import Tokens
 from cseb.encoder.encoder import Encoder
 from cseb.encoder.interface import Pieces
-from cseb.encoder.tokenizer import own_ids
+from cseb.encoder.tokenizer import Tokens, own_ids
 from cseb.errors import BadData, BadSpec, between
 from cseb.methods.option_types import Count, Rate
 from cseb.parts.base import BasePart, EncoderPart

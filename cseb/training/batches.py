@@ -12,10 +12,10 @@ import torch
 from torch import Tensor
 
 from cseb.data.lines import columns
-from cseb.data.tokens import Tokens
 from cseb.encoder.device_batches import tensors
 from cseb.encoder.encoder import Encoder
 from cseb.encoder.interface import Rows, Text
+from cseb.encoder.tokenizer import Tokens
 from cseb.methods.recipe import Recipe
 from cseb.parts import Mined, Paired, Redrawn, View
 from cseb.seeds import ORDER, VIEWS, Seed, stream_seed

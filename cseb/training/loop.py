@@ -10,11 +10,11 @@ from accelerate import Accelerator
 from torch import Tensor
 from torch.optim.lr_scheduler import LambdaLR
 
-from cseb.data.tokens import Tokens
 from cseb.encoder.distributed import DistributedContext, distributed_context
 from cseb.encoder.encoder import Encoder
 from cseb.encoder.interface import Text
 from cseb.encoder.random_streams import RandomStreams, TermGenerators, random_stream
+from cseb.encoder.tokenizer import Tokens
 from cseb.methods.recipe import Recipe
 from cseb.parts import NeedsPrecomputedTargets
 from cseb.records.progress import Progress

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from cseb.data.tokens import Tokens
+from cseb.encoder.tokenizer import Tokens
 
 FLAT, STARTS = np.array([2, 10, 11, 3, 2, 12, 3], dtype=np.int32), np.array([0, 4, 7])
 TOKENS = Tokens(flat=FLAT, starts=STARTS, pad=0, prefix=1, suffix=1, anchor=-1)

@@ -5,8 +5,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from cseb.data.tokens import Padded
 from cseb.encoder.device_batches import padded_width, tensors
+from cseb.encoder.tokenizer import Padded
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,10 @@ from torch import Tensor
 
 from cseb.parts.heads import whiten_groups
 from cseb.parts.terms.adversarial import neighbour_nce, nt_xent_knn
+from cseb.parts.terms.agreement import multi_layer_nce
 from cseb.parts.terms.contrast_in_batch import bce_pairs, nt_xent
 from cseb.parts.terms.dimension_contrast import correlations, neighbourhood
 from cseb.parts.terms.distillation import spearman
-from cseb.parts.terms.frozen_copy import multi_layer_nce
 from cseb.parts.terms.infonce import cosines, info_nce
 from cseb.parts.terms.margins import ArcNCE
 from cseb.parts.terms.memory_contrast import smoothed

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from cseb.parts.weight_mixing import interpolated
+from cseb.parts.regularisers import interpolated
 from cseb.training.checkpoints import Trained, restore
 from cseb.training.loop import train
 from tests.conftest import SENTENCES

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from cseb.data.tokens import Tokens
 from cseb.encoder.encoder import Encoder
+from cseb.encoder.tokenizer import Tokens
 from cseb.methods.grammar import parse_method
 from cseb.parts.postprocessing import main_directions
 from cseb.seeds import ORDER, stream_seed

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from cseb.parts.terms.frozen_copy import multi_layer_nce
+from cseb.parts.terms.agreement import multi_layer_nce
 from tests.parts.terms.two_views import cosine, random
 
 

@@ -11,7 +11,7 @@ from cseb.encoder.device_batches import tensors
 from cseb.errors import BadData, BadSpec
 from cseb.methods.grammar import parse_method
 from cseb.parts import LossInputs
-from cseb.parts.terms.frozen_copy import L2ToInit
+from cseb.parts.terms.agreement import L2ToInit
 from cseb.parts.terms.replaced_token_detection import RTD, detection
 from cseb.training.build import Built, build, check
 from tests.conftest import SENTENCES
