@@ -58,7 +58,7 @@ class Checkpoints:
         """
         for path in (self.newest, self.older):
             try:
-                checkpoint = torch.load(path, weights_only=True)
+                checkpoint = torch.load(path, map_location="cpu", weights_only=True)
             except FileNotFoundError:
                 continue
             except Exception as error:  # a damaged file, whatever the damage

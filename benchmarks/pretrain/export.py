@@ -40,7 +40,7 @@ def export(run: Path, to: Path, text: Path, listed: Path, evaluation: Path) -> N
     """
     if not (run / "encoder").is_dir():
         raise BadText(f"{run} has no encoder yet. Run benchmarks.pretrain.train with --decay-from to its end.")
-    checkpoint = torch.load(run / "checkpoint.pt", weights_only=True)
+    checkpoint = torch.load(run / "checkpoint.pt", map_location="cpu", weights_only=True)
     objective = SIZES[json.loads(checkpoint["identity"])["size"]]
     model = objective.learner.from_pretrained(run / "encoder", dtype=torch.float16)
     tokenizer = PreTrainedTokenizerFast.from_pretrained(run / "encoder")

@@ -6,7 +6,7 @@ import argparse
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
 import numpy as np
@@ -101,7 +101,7 @@ class Objective(ABC):
         totals, rng = np.zeros((len(self.card.columns), 2)), np.random.default_rng(3)
         count = max(len(self.long), min(len(text.ids), HELD_OUT_TOKENS) // HELD_OUT_BATCH)
         for rows in self._batches(text, self.long, HELD_OUT_BATCH, count, rng):
-            batch = self.batch(rows, pieces, rng)
+            batch = on_device(self.batch(rows, pieces, rng), options.device)
             with precision(options):
                 outputs = losses(batch)
             totals += self.figures(batch, outputs)
@@ -122,6 +122,11 @@ class Objective(ABC):
         return [batches[number] for number in rng.permutation(len(batches))]
 
 
+def on_device(batch: Any, device: str) -> Any:
+    """Return a batch, a dataclass of tensors, on a device."""
+    return type(batch)(*(getattr(batch, field.name).to(device, non_blocking=True) for field in fields(batch)))
+
+
 def precision(options: argparse.Namespace) -> AbstractContextManager[Any]:
     """Return the context in which matrix products are computed."""
-    return torch.autocast("cpu", dtype=torch.bfloat16) if options.precision == "bf16" else nullcontext()
+    return torch.autocast(options.device, dtype=torch.bfloat16) if options.precision == "bf16" else nullcontext()

@@ -33,7 +33,7 @@ def write(run: Path, to: Path) -> None:
     """
     if not (run / "checkpoint.pt").is_file():
         raise OtherRun(f"{run} has no checkpoint. Give the --out of benchmarks.pretrain.train.")
-    checkpoint = torch.load(run / "checkpoint.pt", weights_only=True)
+    checkpoint = torch.load(run / "checkpoint.pt", map_location="cpu", weights_only=True)
     if checkpoint["state"]["decay_from"]:
         raise OtherRun(f"The learning rate of {run} has decayed. Give the run with the constant rate.")
     identity = json.loads(checkpoint["identity"])

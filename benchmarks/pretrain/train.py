@@ -24,12 +24,12 @@ import torch
 
 from benchmarks.pretrain import stage
 from benchmarks.pretrain.checkpoints import Checkpoints, OtherRun, State
-from benchmarks.pretrain.objective import precision
+from benchmarks.pretrain.objective import on_device, precision
 from benchmarks.pretrain.sizes import SIZES
 from benchmarks.pretrain.sources import BadText
 from benchmarks.pretrain.text import load
 
-NO_IDENTITY = ("text", "out", "until", "decay_from", "restart", "save_every")  # may differ when a run is resumed
+NO_IDENTITY = ("text", "out", "until", "decay_from", "restart", "save_every", "device")  # may differ when a run is resumed
 WARMUP = 1000  # steps in which the learning rate rises, at the start and after a restart
 DECAYED = 9  # a decay has one step per so many steps before it: a tenth of all tokens
 PROGRESS_EVERY = 30.0  # seconds
@@ -70,7 +70,7 @@ def train(options: argparse.Namespace) -> bool:
     """
     tokenizer, text, unseen, made = load(options.text)
     objective = SIZES[options.size]
-    model = objective.model(options, len(tokenizer)).train()
+    model = objective.model(options, len(tokenizer)).to(options.device).train()
     losses, optimizer = objective.losses(model), optimizer_of(model, options.rate)
     identity = {name: value for name, value in vars(options).items() if name not in NO_IDENTITY}
     identity |= made["made_of"] | {"threads": torch.get_num_threads()}
@@ -87,6 +87,7 @@ def train(options: argparse.Namespace) -> bool:
     computing = time.process_time()
     for step in range(state.step, last):
         batch = objective.batch(next(source), len(tokenizer), np.random.default_rng([options.seed, step, 4]))
+        batch = on_device(batch, options.device)
         torch.manual_seed(options.seed * 1_000_003 + step)  # dropout
         for group in optimizer.param_groups:
             group["lr"] = rate(step, state, options.rate)
@@ -113,7 +114,7 @@ def train(options: argparse.Namespace) -> bool:
             return False
     if state.decay_from:
         objective.finished(model)
-        model.save_pretrained(options.out / "encoder")
+        model.cpu().save_pretrained(options.out / "encoder")
         objective.tokenizer(tokenizer).save_pretrained(options.out / "encoder")
     return True
 
@@ -175,6 +176,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--dropout", type=float, default=0.0)
     parser.add_argument("--precision", choices=["fp32", "bf16"], default="fp32")
     parser.add_argument("--compile", action="store_true", help="use torch.compile: faster steps, other last bits")
+    parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--look-every", type=int, default=500, help="steps between measurements on held-out text")
     parser.add_argument("--save-every", type=float, default=120.0, help="seconds between checkpoints")
