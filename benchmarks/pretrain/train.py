@@ -1,5 +1,6 @@
 """Pre-train a small BERT or a small decoder on text under open licences.
 
+    python -m benchmarks.pretrain.vectors TEXT
     python -m benchmarks.pretrain.train --text TEXT --out RUN --size tiny --until 1800
     python -m benchmarks.pretrain.train --text TEXT --out RUN-2000 --size tiny --decay-from RUN
 
@@ -22,14 +23,22 @@ from typing import Any
 import numpy as np
 import torch
 
-from benchmarks.pretrain import stage
+from benchmarks.pretrain import stage, vectors
 from benchmarks.pretrain.checkpoints import Checkpoints, OtherRun, State
 from benchmarks.pretrain.objective import on_device, precision
 from benchmarks.pretrain.sizes import SIZES
 from benchmarks.pretrain.sources import BadText
 from benchmarks.pretrain.text import load
 
-NO_IDENTITY = ("text", "out", "until", "decay_from", "restart", "save_every", "device")  # may differ when a run is resumed
+NO_IDENTITY = (
+    "text",
+    "out",
+    "until",
+    "decay_from",
+    "restart",
+    "save_every",
+    "device",
+)  # may differ when a run is resumed
 WARMUP = 1000  # steps in which the learning rate rises, at the start and after a restart
 DECAYED = 9  # a decay has one step per so many steps before it: a tenth of all tokens
 PROGRESS_EVERY = 30.0  # seconds
@@ -129,6 +138,8 @@ def _first_state(
         return replace(state, decay_from=state.step)
     if options.restart:
         return stage.read(options.restart, identity, model)
+    if options.words == "cooccurrence":
+        vectors.begin(model.get_input_embeddings(), options.text / vectors.FILE)
     return State()
 
 
@@ -171,7 +182,10 @@ def arguments() -> argparse.Namespace:
     length.add_argument("--decay-from", type=Path, help="--out of a run: continue with a decaying rate to an encoder")
     parser.add_argument("--restart", type=Path, help="restart point to begin with, if --out has no checkpoint")
     parser.add_argument("--tokens", type=int, default=4096, help="per step")
-    parser.add_argument("--short-rows", type=float, default=40.0, help="million tokens that are read in short rows")
+    parser.add_argument("--short-rows", type=float, default=10.0, help="million tokens that are read in short rows")
+    parser.add_argument(
+        "--words", choices=["random", "cooccurrence"], default="cooccurrence", help="first word embeddings"
+    )
     parser.add_argument("--rate", type=float, default=1e-3, help="constant learning rate")
     parser.add_argument("--dropout", type=float, default=0.0)
     parser.add_argument("--precision", choices=["fp32", "bf16"], default="fp32")

@@ -31,6 +31,7 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "list.yaml").write_text("".join(listed))
     command = ["--sources-folder", folder, "--sources", folder / "list.yaml", "--out", folder / "text", "--pieces", 600]
     finish(start("text", *command))
+    finish(start("vectors", folder / "text"))
     return folder
 
 

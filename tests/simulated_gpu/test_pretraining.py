@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.pretrain import text, train
+from benchmarks.pretrain.sources import BadText
 from cseb import open_data
 from tests.simulated_gpu import device
 
@@ -22,9 +23,12 @@ def test_a_run_has_the_held_out_loss_of_one_on_a_cpu(
     text.prepare(tmp_path, tmp_path / "text", 400, tmp_path / "list.yaml")
     losses = {}
     for where in ("cpu", device.NAME):
-        options = ["--text", tmp_path / "text", "--out", tmp_path / where, "--size", size, "--until", "0.01"]
-        command = ["train", *map(str, options), "--tokens", "1024", "--short-rows", "0", "--rate", "0.01"]
+        options = f"--text {tmp_path}/text --out {tmp_path}/{where} --size {size} --until 0.01"
+        command = f"train {options} --tokens 1024 --short-rows 0 --rate 0.01".split()
         monkeypatch.setattr("sys.argv", command)
+        with pytest.raises(BadText, match=r"vectors\.npy is missing"):
+            train.train(train.arguments())
+        monkeypatch.setattr("sys.argv", [*command, "--words", "random"])
         asked: argparse.Namespace = train.arguments()
         asked.device = where
         device.operations.clear()
