@@ -93,6 +93,7 @@ def test_a_decoder_is_trained_and_exported(tmp_path: Path) -> None:
     sources = ["--sources-folder", tmp_path, "--sources", listed]
     run("text", *sources, "--out", tmp_path / "text", "--pieces", 600)
     options = ["--text", tmp_path / "text", "--size", "tiny-decoder", "--tokens", 1024, "--look-every", 20]
+    run("vectors", tmp_path / "text")
     run("train", *options, "--out", tmp_path / "run", "--until", 0.05)
     run("train", *options, "--out", tmp_path / "decayed", "--decay-from", tmp_path / "run")
     log = (tmp_path / "decayed" / "log.csv").read_text().splitlines()
