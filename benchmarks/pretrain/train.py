@@ -129,7 +129,7 @@ def train(options: argparse.Namespace) -> bool:
 
 
 def _first_state(
-    options: argparse.Namespace, identity: dict[str, Any], model: torch.nn.Module, optimizer: torch.optim.Optimizer
+    options: argparse.Namespace, identity: dict[str, Any], model: Any, optimizer: torch.optim.Optimizer
 ) -> State:
     if options.decay_from:
         state = Checkpoints(options.decay_from, identity).read(model, optimizer)
@@ -139,7 +139,7 @@ def _first_state(
     if options.restart:
         return stage.read(options.restart, identity, model)
     if options.words == "cooccurrence":
-        vectors.begin(model.get_input_embeddings(), options.text / vectors.FILE)
+        vectors.begin(model.get_input_embeddings().weight, options.text / vectors.FILE)
     return State()
 
 

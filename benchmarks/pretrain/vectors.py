@@ -59,7 +59,8 @@ def information(table: Floats) -> Floats:
     contexts /= contexts.sum()
     expected = words[:, None] * contexts
     ratio = np.divide(table, expected, out=np.ones_like(table), where=table > 0)
-    return np.log(np.maximum(ratio, 1.0))
+    positive: Floats = np.log(np.maximum(ratio, 1.0))
+    return positive
 
 
 def word_vectors(ids: Ids, pieces: int, width: int = WIDTH) -> Floats:
@@ -71,18 +72,20 @@ def word_vectors(ids: Ids, pieces: int, width: int = WIDTH) -> Floats:
     return np.asarray(vectors, dtype=np.float32)
 
 
-def begin(embeddings: torch.nn.Module, path: Path) -> None:
+def begin(weight: torch.Tensor, path: Path) -> None:
     """Replace random word embeddings by the vectors of a file, centred, at the same standard deviation.
 
     Special tokens and pieces that never occur keep their random embeddings.
+
+    Args:
+        weight: (V, D) word embeddings.
+        path: A file with (V, at least D) numbers.
 
     Raises:
         BadText: There is no such file.
     """
     if not path.is_file():
         raise BadText(f"{path} is missing. Make it with python -m benchmarks.pretrain.vectors {path.parent}.")
-    weight = embeddings.weight
-    assert isinstance(weight, torch.nn.Parameter)
     vectors = torch.from_numpy(np.load(path, allow_pickle=False)[:, : weight.shape[1]])
     rows = vectors.abs().sum(dim=1).nonzero().flatten()
     rows = rows[rows >= len(SPECIAL)]

@@ -47,7 +47,7 @@ def test_embeddings_begin_with_the_vectors_and_keep_special_tokens(tmp_path: Pat
     vectors = np.random.default_rng(0).normal(3, 2, (20, 8)).astype(np.float32)
     vectors[19] = 0  # a piece that never occurs
     np.save(tmp_path / "vectors.npy", vectors)
-    begin(embeddings, tmp_path / "vectors.npy")
+    begin(embeddings.weight, tmp_path / "vectors.npy")
     after = embeddings.weight.detach()
     assert torch.equal(after[[0, 1, 2, 3, 4, 19]], before[[0, 1, 2, 3, 4, 19]])
     assert after[5:19].std() == pytest.approx(float(before[5:19].std()))
@@ -55,4 +55,4 @@ def test_embeddings_begin_with_the_vectors_and_keep_special_tokens(tmp_path: Pat
     correlation = np.corrcoef(after[5:19].flatten(), (vectors[5:19, :6] - vectors[5:19, :6].mean(axis=0)).ravel())
     assert correlation[0, 1] == pytest.approx(1)
     with pytest.raises(BadText, match=r"Make it with python -m benchmarks\.pretrain\.vectors"):
-        begin(embeddings, tmp_path / "none" / "vectors.npy")
+        begin(embeddings.weight, tmp_path / "none" / "vectors.npy")
