@@ -30,6 +30,10 @@ from cseb.processor import processor
 
 ROWS = 12  # of the table of held-out figures
 WORDS = 5  # shown for each prompt
+BEGINNINGS = {
+    "random": "It began with random weights.",
+    "cooccurrence": "Its word embeddings began with counts of co-occurrence in this text, its other weights at random.",
+}
 
 
 def export(run: Path, to: Path, text: Path, listed: Path, evaluation: Path) -> None:
@@ -84,8 +88,8 @@ library_name: transformers
 # {folder.name}
 
 A {kind.what} of {shape.num_hidden_layers} layers x {shape.hidden_size}, uncased, {shape.vocab_size:,} WordPieces, \
-{model.num_parameters() / 1e6:.2f} million weights, pre-trained from random weights by cseb on
-{words / 1e6:.1f} million words of English under open licences, with {kind.learned}.
+{model.num_parameters() / 1e6:.2f} million weights, pre-trained by cseb on {words / 1e6:.1f} million words of
+English under open licences, with {kind.learned}. {BEGINNINGS[options["words"]]}
 It is small, for the comparison of training methods on a laptop, not for use in products. It was not trained on pairs of
 similar sentences, and {kind.remark}.
 
@@ -130,7 +134,7 @@ def table(rows: Sequence[Sequence[object]]) -> str:
 
 def command(options: dict[str, Any]) -> str:
     """Return the options of benchmarks.pretrain.train that determine the numbers."""
-    shown = ("size", "tokens", "short-rows", "rate", "dropout", "precision", "seed")
+    shown = ("size", "tokens", "short-rows", "words", "rate", "dropout", "precision", "seed")
     given = " ".join(f"--{name} {options[name.replace('-', '_')]}" for name in shown)
     return given + (" --compile" if options["compile"] else "")
 

@@ -110,6 +110,7 @@ def check_export(sources: Path, run: Path, folder: Path) -> None:
     finish(start("export", run, *listed, "--evaluation", data.parent, "--to", shipped))
     card = (shipped / "README.md").read_text()
     assert "| STS | 2 | 1 |" in card
+    assert "began with counts of co-occurrence" in card
     assert hashlib.sha256((shipped / "model.safetensors").read_bytes()).hexdigest() in card
     half = AutoModelForPreTraining.from_pretrained(shipped)
     assert half.dtype == torch.float32
