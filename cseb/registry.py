@@ -1,68 +1,22 @@
-"""Every name that a user can type, with its module and attribute, and the names that other packages offer.
-
-A module is imported when its name is used.
-"""
+"""Every name that a user can type, with its module and attribute. A module is imported when its name is used."""
 
 from __future__ import annotations
 
-import keyword
 import pkgutil
-import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import Any
 
+from cseb import plugins
 from cseb.errors import BadSpec, UnknownName, did_you_mean
-
-GROUP = "cseb."  # how the groups of entry points begin
-
-
-@dataclass(frozen=True, slots=True)
-class Offer:
-    """A name that another package puts under "cseb.<kind>". fault: why it cannot be used, "" if it can."""
-
-    kind: str
-    name: str
-    value: str  # module:attribute
-    package: str
-    release: str
-    fault: str = ""
-
-    def __str__(self) -> str:
-        return f"{self.kind} {self.name!r} of {self.package} {self.release} is left out: {self.fault}"
-
-
-def offers() -> Iterable[Offer]:
-    """Return every name that installed packages offer."""
-    from importlib.metadata import distributions  # a fifth of what `registry` takes to load
-
-    found: dict[tuple[str, str, str], Offer] = {}
-    for package in distributions():
-        for point in package.entry_points:
-            if point.group.startswith(GROUP):
-                kind = point.group.removeprefix(GROUP)
-                offer = Offer(kind, point.name, point.value, package.name, package.version)
-                found.setdefault((kind, point.name, package.name), offer)  # the first on the path is the one imported
-    return found.values()
-
-
-def unspeakable(offer: Offer) -> str:
-    """Return why the grammar cannot read a name; "" if it can."""
-    if offer.kind == "task":
-        return "" if re.fullmatch("[A-Za-z0-9_-]+", offer.name) else "a name is of letters, digits, _ and -"
-    pieces = offer.name.split("-") if offer.kind in ("method", "launcher") else [offer.name]
-    if not all(piece.isascii() and piece.isidentifier() and not keyword.iskeyword(piece) for piece in pieces):
-        plain = re.sub("[^A-Za-z0-9_]+", "_", offer.name)
-        such = plain if plain[:1].isalpha() else f"my_{plain}"
-        return f"a spec cannot name it; letters, digits and _ are needed, a letter first, such as {such}"
-    return ""
+from cseb.plugins import GROUP, Offer
 
 
 @cache
 def offered() -> tuple[Offer, ...]:
     """Return every name that installed packages offer, with its fault."""
-    return tuple(replace(offer, fault=_fault(offer)) for offer in offers())
+    return tuple(replace(offer, fault=_fault(offer)) for offer in plugins.offers())
 
 
 def left_out() -> tuple[str, ...]:
@@ -82,7 +36,7 @@ def _fault(offer: Offer) -> str:
     if offer.kind not in kinds:
         meant = did_you_mean(offer.kind, kinds).replace("?", "")
         return f"no group is called {GROUP}{offer.kind}; {meant} behind {GROUP}"
-    fault = unspeakable(offer)
+    fault = plugins.unspeakable(offer)
     if fault or offer.kind == "task":
         return fault
     for slot, registry in SLOTS.items():
@@ -153,7 +107,8 @@ METHODS = Registry(
         "cseb.methods.compcse": "compcse compcse-large compcse-roberta",
         "cseb.methods.ct": "ct ct-sbert",
         "cseb.methods.mirror_bert": "mirror mirror-avg",
-        "cseb.methods.auxiliary": "diffcse infocse informin-cl informin-cl-mlm",
+        "cseb.methods.informin_cl": "informin-cl informin-cl-mlm",
+        "cseb.methods.auxiliary": "diffcse infocse",
         "cseb.methods.scd": "scd",
         "cseb.methods.iscse": "iscse",
         "cseb.methods.teachers": "rankencoder distillcse rankcse rankcse-released dclr",
