@@ -30,15 +30,8 @@ from benchmarks.pretrain.sizes import SIZES
 from benchmarks.pretrain.sources import BadText
 from benchmarks.pretrain.text import load
 
-NO_IDENTITY = (
-    "text",
-    "out",
-    "until",
-    "decay_from",
-    "restart",
-    "save_every",
-    "device",
-)  # may differ when a run is resumed
+# options that may differ when a run is resumed
+NO_IDENTITY = ("text", "out", "until", "decay_from", "restart", "save_every", "device")
 WARMUP = 1000  # steps in which the learning rate rises, at the start and after a restart
 DECAYED = 9  # a decay has one step per so many steps before it: a tenth of all tokens
 PROGRESS_EVERY = 30.0  # seconds

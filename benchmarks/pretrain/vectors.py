@@ -19,6 +19,7 @@ from scipy.sparse import csr_matrix
 from sklearn.utils.extmath import randomized_svd
 
 from benchmarks.pretrain.rows import Ids
+from benchmarks.pretrain.sizes import SIZES
 from benchmarks.pretrain.sources import BadText
 from benchmarks.pretrain.text import load
 from benchmarks.pretrain.wordpiece import SPECIAL
@@ -26,7 +27,7 @@ from benchmarks.pretrain.wordpiece import SPECIAL
 FILE = "vectors.npy"
 WINDOW = 8  # largest distance of two pieces that are counted together
 SMOOTHING = 0.75  # power of the context's frequency
-WIDTH = 256  # of the widest model
+WIDTH = max(size.width for size in SIZES.values())
 AT_ONCE = 20_000_000  # tokens
 
 Floats = npt.NDArray[np.float32]
@@ -104,7 +105,9 @@ def main() -> None:
     except BadText as error:
         print(f"pretrain: {error}", file=sys.stderr)
         sys.exit(2)
-    np.save(options.text / FILE, word_vectors(training.ids, len(tokenizer)))
+    part = options.text / "vectors.part.npy"
+    np.save(part, word_vectors(training.ids, len(tokenizer)))
+    part.replace(options.text / FILE)
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ from cseb.records.record import Record, Select
 from cseb.statistics.paired import Design, exact_floor
 from cseb.text import aligned, duration, percent, plain, points, quantity, shown
 
-CENTURY = 3e9  # seconds; what is said to take longer is no forecast
+CENTURY = 3e9  # seconds; a longer estimate is not shown
 
 
 @dataclass(slots=True)

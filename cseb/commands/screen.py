@@ -86,7 +86,7 @@ def open_streams() -> None:
 
 FIRST = 2.0  # seconds before anything is shown: most commands are over by then
 BETWEEN = 30.0  # seconds between two lines where there is no terminal
-MOST = 30 * 86_400.0  # seconds; what is said to take longer is no forecast
+MOST = 30 * 86_400.0  # seconds; a longer estimate is not shown
 
 
 @dataclass(slots=True)
