@@ -120,7 +120,7 @@ def sheet(table: Table, kind: str = "") -> Sheet:
     fitting = [name for name in fitting if not any(set(FORMS[name]) < set(FORMS[other]) for other in fitting)]
     if len(fitting) == 1:
         return Sheet(table, fitting[0], {part: columns[part] for part in FORMS[fitting[0]]}, guessed=True)
-    several = f" could be {' or '.join(fitting)}" if fitting else " match no kind of task"
+    several = f" which could be {' or '.join(fitting)}" if fitting else " which match no kind of task"
     allowed = "; ".join(f"{name}: {_spelt(FORMS[name])}" for name in GUESSED)
     raise BadData(f"{_columns(table)},{several}; choose one with {table.path}:KIND, or rename the columns: {allowed}")
 

@@ -162,7 +162,7 @@ def test_columns_of_any_name_are_taken_in_order_for_a_kind_that_is_asked_for(tmp
     path = write(tmp_path / "my.csv", [["frage", "antwort"], *FAQ[1:]])
     data = only(f"{path}:retrieval").load(None)
     assert data.queries == [f"q{n}" for n in range(6)]
-    with pytest.raises(BadData, match=r"columns 'frage', 'antwort', match no kind of task; choose one with .*KIND"):
+    with pytest.raises(BadData, match=r"columns 'frage', 'antwort', which match no kind of task; choose one with .*KIND"):
         parse_tasks(path)
     with pytest.raises(BadData, match=r"columns 'frage', 'antwort'; pairs needs sentence1/sentence_1 \+ sentence2"):
         parse_tasks(f"{path}:pairs")
@@ -244,7 +244,7 @@ def test_a_file_that_changes_is_read_again(tmp_path: Path) -> None:
         ("a.csv", 'sentence1,sentence2,score\na,b,"1,000.5"\n', r"line 2: column 'score' holds '1,000.5'; a number"),
         ("a.csv", "sentence1,sentence2,label\na,b,3.8\n", r"line 2: .* yes/no, .*for graded pairs write FILE:pairs"),
         ("a.csv", "question1,question2,is_duplicate\na,b,1\nc,d,1\n", r"a.csv labels every pair yes; pairs of both"),
-        ("a.csv", "id,body\n1,x\n", r"has the columns 'id', 'body', match no kind of task.*pairs: sentence1/"),
+        ("a.csv", "id,body\n1,x\n", r"has the columns 'id', 'body', which match no kind of task.*pairs: sentence1/"),
     ],
 )
 def test_what_cannot_be_used_is_answered_with_its_line(tmp_path: Path, name: str, content: str, message: str) -> None:
