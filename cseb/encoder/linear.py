@@ -19,7 +19,7 @@ import torch
 import torch.nn.functional as F
 from platformdirs import user_cache_path
 from torch import Tensor
-from torch.overrides import TorchFunctionMode
+from torch.overrides import TorchFunctionMode, _get_current_function_mode_stack
 
 from cseb.data.bounded import read_object
 from cseb.data.files import write_whole
@@ -62,6 +62,12 @@ def taking(library: Library) -> Iterator[None]:
 def chosen() -> AbstractContextManager[Any]:
     """Return a context in which linear layers are computed by the library in use."""
     return OneDNN() if _taken == "onednn" else nullcontext()
+
+
+def current() -> AbstractContextManager[Any]:
+    """Return a context in which linear layers are computed as they are here, inside of `chosen` or outside."""
+    inside = any(isinstance(mode, OneDNN) for mode in _get_current_function_mode_stack())
+    return OneDNN() if inside else nullcontext()
 
 
 class OneDNN(TorchFunctionMode):

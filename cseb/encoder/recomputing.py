@@ -49,13 +49,13 @@ def _contexts(config: Any) -> tuple[AbstractContextManager[None], AbstractContex
     The repetition takes the random numbers, the attention kernel and the library of linear layers of the forward pass.
     """
     forward, streams = replayed()
-    kernel = config._attn_implementation
+    kernel, library = config._attn_implementation, linear.current()
 
     @contextmanager
     def again() -> Iterator[None]:
         outer, config._attn_implementation = config._attn_implementation, kernel
         try:
-            with streams, linear.chosen():
+            with streams, library:
                 yield
         finally:
             config._attn_implementation = outer

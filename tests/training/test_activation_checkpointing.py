@@ -54,7 +54,7 @@ def test_padded_batches_and_chunks(tiny: Tiny, monkeypatch: pytest.MonkeyPatch, 
 
 
 @pytest.mark.skipif(not linear.available(), reason="no oneDNN")
-@pytest.mark.parametrize("name", ["simcse", "simcse+ami+moco"])
+@pytest.mark.parametrize("name", ["simcse", "simcse+ami+moco", "diffcse"])
 def test_repetition_takes_the_library_of_the_forward(tiny: Tiny, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     libraries = []
     product = linear._product
