@@ -66,7 +66,7 @@ def chosen() -> AbstractContextManager[Any]:
 
 def current() -> AbstractContextManager[Any]:
     """Return a context in which linear layers are computed as they are here, inside of `chosen` or outside."""
-    inside = any(isinstance(mode, OneDNN) for mode in _get_current_function_mode_stack())
+    inside = any(isinstance(mode, OneDNN) for mode in _get_current_function_mode_stack())  # type: ignore[no-untyped-call]
     return OneDNN() if inside else nullcontext()
 
 
