@@ -69,10 +69,10 @@ slow: $(VENV)/.onnx  ## simulations of the statistics, three dozen kills, one gr
 $(EXCHANGE)/.ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(EXCHANGE)
 	$(EXCHANGE)/bin/pip install --quiet --constraint constraints.txt torch
-	$(EXCHANGE)/bin/pip install --quiet --editable '.[dev,mlflow,tensorboard,trackio,wandb]' playwright
+	$(EXCHANGE)/bin/pip install --quiet --editable '.[dev,mlflow,tensorboard,trackio,wandb]'
 	@touch $@
 
-exchange: $(EXCHANGE)/.ready  ## what make test leaves out: experiment trackers, and the site in Chromium or Chrome
+exchange: $(EXCHANGE)/.ready  ## what make test leaves out: experiment trackers
 	$(EXCHANGE)/bin/pytest -q -rs tests/exchange
 
 $(VENV)/.docs: $(READY)
@@ -81,7 +81,6 @@ $(VENV)/.docs: $(READY)
 
 docs: $(VENV)/.docs  ## the site, in docs/_build/html: warnings are errors, nothing in it asks the network
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
-	rm -rf docs/_build/html/results && $(BIN)/cseb site results --to docs/_build/html/results
 	$(BIN)/pytest -q tests/test_site.py
 	@echo open docs/_build/html/index.html
 

@@ -38,11 +38,6 @@ if TYPE_CHECKING:
     from cseb.commands.results import load as load
     from cseb.commands.run import run as run
     from cseb.commands.show import show as show
-    from cseb.commands.site import Site as Site
-    from cseb.commands.site import site as site
-    from cseb.commands.submission import Badge as Badge
-    from cseb.commands.submission import receive as receive
-    from cseb.commands.submission import submit as submit
     from cseb.commands.train import TrainedEncoder as TrainedEncoder
     from cseb.commands.train import train as train
     from cseb.commands.verify import verify as verify
@@ -65,8 +60,6 @@ _HOMES = {
         "commands.rerun": "rerun",
         "commands.run": "run",
         "commands.show": "show",
-        "commands.site": "Site site",
-        "commands.submission": "Badge receive submit",
         "commands.train": "TrainedEncoder train",
         "commands.verify": "verify",
         "errors": "CsebError",

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from cseb.analysis.comparable import groups
 from cseb.analysis.study import gather
+from cseb.commands.rerun import job_of
 from cseb.data.subset import draw
 from cseb.errors import BadResults
 from cseb.experiment.benchmark import load, override
@@ -71,6 +72,7 @@ def test_a_run_changes_by_what_varies_alone(
     assert (first.subset == second.subset) is same_subset
     assert (first.scores == second.scores) is same_scores
     assert store.read(second.key).vary == vary
+    assert job_of(second, "", "").key == second.key
 
 
 def test_records_of_before_read_as_runs_in_which_everything_varies() -> None:

@@ -26,9 +26,7 @@ from cseb.commands import (
     report,
     run,
     show,
-    site,
     status,
-    submission,
 )
 from cseb.commands.command_line import add
 from cseb.commands.screen import open_streams, say, say_folded
@@ -94,15 +92,12 @@ add(app, run.run, run.run_on_screen)
 add(app, status.status)
 add(app, report.report, report.print_tables)
 add(app, plot.plot, plot.print_caption)
-add(app, site.site, site.print_site)
 add(app, compare.compare, compare.print_comparison)
 add(app, show.show, show.print_shown)
 add(app, export.export, export.print_exported)
 add(app, evaluate.evaluate, evaluate.print_scores, name="eval")
 add(app, embed.embed, embed.print_embeddings)
 add(app, check.check, check.print_checks)
-add(app, submission.submit, submission.print_submitted)
-add(app, submission.receive, submission.print_badges)
 app.add_typer(data.app, name="data")
 
 

@@ -131,6 +131,7 @@ def job_of(record: Record, column: str, data_dir: str, trust_remote_code: bool =
     """
     from cseb.analysis.comparable import stale
     from cseb.data.weights import find_encoder
+    from cseb.experiment.job import Job
 
     if reason := stale(record):
         raise BadResults(f"record {record.key} cannot be rerun: {reason}")
@@ -140,24 +141,11 @@ def job_of(record: Record, column: str, data_dir: str, trust_remote_code: bool =
             f"cseb run --processes {processes} --results ANOTHER, and compare the two with cseb show"
         )
     folder, _ = find_encoder(record.encoder.name)
-    settings = {"column": column, "data_dir": data_dir, "trust_remote_code": trust_remote_code}
-    job = _job(record, folder=str(folder), **settings)
-    if job.key != record.key:
-        raise BadResults(f"record {record.key} is inconsistent with its key, which would be {job.key}")
-    return job
-
-
-def key_of(record: Record) -> str:
-    """Return the key that belongs to the content of a record; no input is read. Raises: CsebError."""
-    return _job(record).key
-
-
-def _job(record: Record, **settings: Any) -> Job:
-    """Return the job of a record with these settings of this machine, such as `folder`."""
-    from cseb.experiment.job import Job
-
-    return Job(
-        **{"folder": "", "column": "", "data_dir": "", "trust_remote_code": False, **settings},
+    job = Job(
+        folder=str(folder),
+        column=column,
+        data_dir=data_dir,
+        trust_remote_code=trust_remote_code,
         benchmark=record.benchmark,
         label=record.method,
         method=method_of(record),
@@ -173,6 +161,9 @@ def _job(record: Record, **settings: Any) -> Job:
         linear=record.origin.linear or "auto",
         deterministic=record.origin.deterministic,
     )
+    if job.key != record.key:
+        raise BadResults(f"record {record.key} is inconsistent with its key, which would be {job.key}")
+    return job
 
 
 def method_of(record: Record) -> Method:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cseb.commands.rerun import _job, compared, condition_differences, job_of, method_of, rerun
+from cseb.commands.rerun import compared, condition_differences, job_of, method_of, rerun
 from cseb.data.corpus import read_corpus
 from cseb.errors import BadResults
 from cseb.experiment import benchmark as benchmarks
@@ -84,12 +84,10 @@ def test_other_conditions_allow_a_small_difference(ran: Path, tmp_path: Path, ve
 @pytest.mark.parametrize("deterministic", [True, False])
 def test_a_gpu_promises_bits_if_deterministic(ran: Path, monkeypatch: pytest.MonkeyPatch, deterministic: bool) -> None:
     recorded = by_method(ran, "cls")
-    recorded = recorded.model_copy(
-        update={
-            "protocol": replace(recorded.protocol, device="cuda"),
-            "origin": replace(recorded.origin, deterministic=deterministic),
-        }
-    )
+    protocol = replace(recorded.protocol, device="cuda")
+    origin = replace(recorded.origin, deterministic=deterministic)
+    key = replace(job_of(recorded, "", ""), protocol=protocol, deterministic=deterministic).key
+    recorded = recorded.model_copy(update={"key": key, "protocol": protocol, "origin": origin})
     asked: list[bool] = []
 
     def run_job(job: Job, *_: object) -> Record:
@@ -100,7 +98,6 @@ def test_a_gpu_promises_bits_if_deterministic(ran: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr("cseb.experiment.run_job.run_job", run_job)
     monkeypatch.setattr("cseb.records.store.find", lambda *_: (Store(ran), recorded))
     monkeypatch.setattr("cseb.records.store.Store.read_items", lambda *_: {})
-    monkeypatch.setattr("cseb.commands.rerun.job_of", lambda record, *_: _job(record))
     result = rerun(recorded.key, ran)
     assert asked == [deterministic]
     assert (result.promised, result.passed) == (deterministic, not deterministic)
