@@ -226,7 +226,7 @@ _TRANSFER = ("mr", "cr", "subj", "mpqa", "sst2", "trec", "mrpc")
 TASKS = Registry(
     "task",
     {
-        "cseb.tasks.senteval": "sts12 sts13 sts14 sts15 sts16 stsb sickr stsb-dev sickr-dev stsb-dev-clean",
+        "cseb.tasks.senteval": "sts12 sts13 sts14 sts15 sts16 stsb sickr stsb-dev sickr-dev stsb-dev-clean sts-dev",
         "cseb.tasks.transfer.labelled": (
             "mr cr subj mpqa sst2 trec mrpc mr-fast cr-fast subj-fast mpqa-fast sst2-fast trec-fast mrpc-fast "
             "mr-logreg cr-logreg subj-logreg mpqa-logreg sst2-logreg trec-logreg mrpc-logreg"

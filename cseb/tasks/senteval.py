@@ -8,8 +8,8 @@ shortened copies of these files have led to wrong numbers in published tables.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -112,17 +112,32 @@ def read_table(table: Table, root: Path) -> tuple[Pairs, ...]:
 
 def read_clean_dev(root: Path) -> tuple[Pairs, ...]:
     """Return the pairs of STS-B dev that are not in STS12 to STS16, where most of them are from. Raises: BadData."""
-    scored = {
-        pair
-        for year in YEARS
-        for subset in read_year(year, root)
-        for pair in zip(map(_letters, subset.left), map(_letters, subset.right), strict=True)
-    }
     [dev] = read_table(TABLES["stsb-dev"], root)
-    letters = zip(map(_letters, dev.left), map(_letters, dev.right), strict=True)
-    kept = [row for row, (left, right) in enumerate(letters) if not {(left, right), (right, left)} & scored]
-    left, right = ([side[row] for row in kept] for side in (dev.left, dev.right))
-    return (Pairs(dev.name, left, right, [dev.gold[row] for row in kept]),)
+    return (_without(dev, [subset for year in YEARS for subset in read_year(year, root)]),)
+
+
+def read_dev(root: Path) -> tuple[Pairs, ...]:
+    """Return the pairs of STS-B dev and SICK-R dev that are in none of the seven test sets.
+
+    Ratings of SICK, 1 to 5, get the scale of the others, 0 to 5. Raises: BadData.
+    """
+    tests = [read_table(TABLES[f"{name}-test"], root)[0] for name in ("stsb", "sick")]
+    [dev], [sick] = (read_table(TABLES[f"{name}-dev"], root) for name in ("stsb", "sick"))
+    sick = replace(sick, gold=[(gold - 1) * 5 / 4 for gold in sick.gold])
+    tests += [subset for year in YEARS for subset in read_year(year, root)]
+    return (_without(dev, tests), _without(sick, tests))
+
+
+def _without(pairs: Pairs, tests: Sequence[Pairs]) -> Pairs:
+    """Return the pairs whose words, in either order of the two sentences, are not in the test sets."""
+    tested = {pair for each in tests for pair in _words(each)}
+    kept = [row for row, (left, right) in enumerate(_words(pairs)) if not {(left, right), (right, left)} & tested]
+    left, right = ([side[row] for row in kept] for side in (pairs.left, pairs.right))
+    return Pairs(pairs.name, left, right, [pairs.gold[row] for row in kept])
+
+
+def _words(pairs: Pairs) -> Iterator[tuple[str, str]]:
+    return zip(map(_letters, pairs.left), map(_letters, pairs.right), strict=True)
 
 
 def _letters(sentence: str) -> str:
@@ -136,6 +151,7 @@ READERS: Mapping[str, Callable[[Path], tuple[Pairs, ...]]] = {
     "stsb-dev": partial(read_table, TABLES["stsb-dev"]),
     "sickr-dev": partial(read_table, TABLES["sick-dev"]),
     "stsb-dev-clean": read_clean_dev,
+    "sts-dev": read_dev,
 }
 
 
@@ -203,7 +219,8 @@ class STS:
     Source: SemEval 2012 to 2017 and Marelli et al. 2014, in the setting of Gao et al. 2021, appendix B: the test split
     only, subsets of a year ranked together. These are not the supervised tasks of the original SentEval. The tasks of
     these names in mteb have the raw texts, so that scores differ: `mteb:STSBenchmark` is mteb's. `stsb-dev-clean` is
-    `stsb-dev` without the pairs that are in `sts12` to `sts16`.
+    `stsb-dev` without the pairs that are in `sts12` to `sts16`. `sts-dev` has the pairs of
+    `stsb-dev` and `sickr-dev` that are in none of the seven test sets, ranked together.
     """
 
     name: str
@@ -215,4 +232,4 @@ class STS:
         return RatedPairs(READERS[self.name](data_root(data_dir)))
 
 
-STS12, STS13, STS14, STS15, STS16, STSB, SICKR, STSB_DEV, SICKR_DEV, STSB_DEV_CLEAN = map(STS, READERS)
+STS12, STS13, STS14, STS15, STS16, STSB, SICKR, STSB_DEV, SICKR_DEV, STSB_DEV_CLEAN, STS_DEV = map(STS, READERS)

@@ -1,6 +1,7 @@
 """Task files: which rows count, what they say, and how a wrong file is noticed."""
 
 import io
+import re
 import shutil
 import tarfile
 from pathlib import Path
@@ -12,6 +13,7 @@ from cseb.data.files import unpacked
 from cseb.errors import BadData
 from cseb.tasks import senteval as senteval_files
 from cseb.tasks.names import parse_tasks
+from cseb.tasks.pairs import Pairs
 from cseb.tasks.senteval import READERS, YEARS, data_root
 
 SHARED = Path(__file__).parents[2].parent / "shared" / "data"
@@ -62,6 +64,23 @@ def test_the_clean_dev_set_has_no_pair_of_sts12_to_sts16() -> None:
     }
     assert all(frozenset((left.lower(), right.lower())) in scored for left, right, _ in rows - kept)
     assert not any(frozenset((left.lower(), right.lower())) in scored for left, right, _ in kept)
+
+
+@real
+def test_sts_dev_has_the_dev_pairs_that_are_in_no_test_set() -> None:
+    stsb, sick = parse_tasks("sts-dev")[0].load(SHARED).subsets
+    assert (len(stsb.gold), len(sick.gold)) == (363, 486)
+    [dev] = parse_tasks("sickr-dev")[0].load(SHARED).subsets
+    ratings = dict(zip(zip(dev.left, dev.right, strict=True), dev.gold, strict=True))
+    assert sick.gold == [(ratings[pair] - 1) / 4 * 5 for pair in zip(sick.left, sick.right, strict=True)]
+    tested = {pair for task in parse_tasks("sts") for each in task.load(SHARED).subsets for pair in letters(each)}
+    assert not {*letters(stsb), *letters(sick)} & tested
+    assert {*letters(dev)} - {*letters(sick)} <= tested
+
+
+def letters(pairs: Pairs) -> list[frozenset[str]]:
+    sides = ([re.sub(r"\W", "", sentence.lower()) for sentence in side] for side in (pairs.left, pairs.right))
+    return [frozenset(pair) for pair in zip(*sides, strict=True)]
 
 
 def test_rows_without_a_rating_are_dropped_and_shift_nothing(senteval: Path) -> None:
