@@ -89,9 +89,9 @@ def read_text(path: Path, limit: int = MIB) -> str:
         raise BadData(f"{shown(path)} cannot be read: not UTF-8 at byte {error.start}") from None
 
 
-def read_lines(path: Path, limit: int = LARGEST) -> list[str]:
+def read_lines(path: Path) -> list[str]:
     """Return the lines of a text file, however they end; after the last end there is an empty one. Raises: BadData."""
-    return read_text(path, limit).replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    return read_text(path, LARGEST).replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
 def read_json(path: Path, limit: int = MIB) -> Any:

@@ -134,6 +134,13 @@ def stamps(folder: Path) -> tuple[tuple[str, int, int], ...]:
     return tuple(sorted((name, status.st_mtime_ns, status.st_size) for name, status in files))
 
 
+def stamp(path: Path) -> tuple[int, int, int]:
+    """Return time, size and inode of a file: when they change, it is read again. Raises: BadData."""
+    with readable(path):
+        status = path.stat()
+    return status.st_mtime_ns, status.st_size, status.st_ino
+
+
 class Stored(NamedTuple):
     """A tensor of a file: its kind of numbers, such as F32, and its shape."""
 
@@ -158,8 +165,7 @@ def read_tensor(path: Path, name: str) -> npt.NDArray[Any]:
 
 def check_finite(path: Path) -> None:
     """Check that all numbers of a file are finite, again only if it has changed. Raises: BadData naming a tensor."""
-    status = path.stat()
-    _check_finite(path, (status.st_mtime_ns, status.st_size, status.st_ino))
+    _check_finite(path, stamp(path))
 
 
 @lru_cache(maxsize=64)

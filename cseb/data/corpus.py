@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from cseb import open_data
 from cseb.data.bounded import is_file
-from cseb.data.hub import hub_file, hub_rows, parse_reference
+from cseb.data.hub import Reference, hub_file, hub_rows, parse_reference
 from cseb.data.manifest import local_path
 from cseb.data.provenance import GENERATED, Provenance, provenance_of
 from cseb.data.readers import READERS, SPLITS, ending, is_saved, read_rows
@@ -210,7 +210,7 @@ def read_corpus(ref: str, column: str = "", data_dir: str = "") -> Corpus:
         return _wikipedia(ref)
     columns = Columns.of(column)
     if kind == "hub" and (place := parse_reference(name)).file == "" and not is_saved(Path(name)):
-        return pack(ref, _sentences(ref, columns, place=name), columns.roles)
+        return pack(ref, _sentences(ref, columns, place), columns.roles)
     if kind == "hub" and place.file:
         path = hub_file(place.name, place.file, place.revision)
     elif kind == "data":
@@ -220,11 +220,12 @@ def read_corpus(ref: str, column: str = "", data_dir: str = "") -> Corpus:
     if is_file(path / SPLITS) and (path / "train").is_dir():
         path /= "train"
     provenance = None if kind == "hub" else provenance_of(path, needed=kind == GENERATED)
-    return replace(pack(ref, _sentences(ref, columns, path=path), columns.roles), provenance=provenance)
+    return replace(pack(ref, _sentences(ref, columns, path), columns.roles), provenance=provenance)
 
 
-def _sentences(ref: str, columns: Columns, path: Path | None = None, place: str = "") -> Iterator[str]:
+def _sentences(ref: str, columns: Columns, place: Path | Reference) -> Iterator[str]:
     """Yield the lines of a file, or of a data set of the hub."""
+    path = place if isinstance(place, Path) else None
     where = str(path or ref)
 
     def choose(header: list[str]) -> Sequence[str]:
@@ -237,7 +238,7 @@ def _sentences(ref: str, columns: Columns, path: Path | None = None, place: str 
         return columns.names
 
     hint = "see also hub:NAME and wikipedia"
-    rows = read_rows(path, choose, tuple(READERS), hint) if path else hub_rows(place, choose)
+    rows = read_rows(place, choose, tuple(READERS), hint) if isinstance(place, Path) else hub_rows(ref, place, choose)
     for number, cells in counted(rows, f"reading {ref}"):
         yield columns.line(cells, where, number)
 

@@ -51,19 +51,22 @@ def parse_reference(place: str) -> Reference:
     return Reference(match["name"], match["file"] or "", match["config"], match["revision"])
 
 
-def hub_rows(place: str, choose: Choose) -> Iterator[Row]:
-    """Yield the rows of the `train` split of a data set. choose: see `cseb.data.readers`. Raises: BadData."""
-    reference, number = parse_reference(place), 0
+def hub_rows(ref: str, reference: Reference, choose: Choose) -> Iterator[Row]:
+    """Yield the rows of the `train` split of a data set. ref: its name for messages. Raises: BadData.
+
+    choose: see `cseb.data.readers`.
+    """
+    number = 0
     try:
         for batch in _train_split(reference).iter(_BATCH):
-            rows = batch_rows([batch], choose(list(batch)), f"hub:{place}", number)
+            rows = batch_rows([batch], choose(list(batch)), ref, number)
             for number, cells in rows:
                 yield number, cells
     except CsebError:
         raise
     except Exception as error:  # the library raises anything, from httpx to pyarrow
         raise BadData(
-            f"hub:{place} cannot be read ({first_line(error)}); without a network, put its .parquet, .jsonl or .csv "
+            f"{ref} cannot be read ({first_line(error)}); without a network, put its .parquet, .jsonl or .csv "
             "files into a folder and name it hub:FOLDER, or put one sentence on each line of a .txt file and name that"
         ) from error
 

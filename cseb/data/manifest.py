@@ -158,14 +158,12 @@ def _names() -> set[str]:
 
 @dataclass(frozen=True, slots=True)
 class FileCheck:
-    """Result of checking one file. rows: -1 where they cannot be counted; sha256: "" for a file that is not there."""
+    """Result of checking one file. path: None for a file that is not there."""
 
     file: DataFile
     path: Path | None
     state: Literal["ok", "missing", "wrong"]
     message: str
-    rows: int = -1
-    sha256: str = ""
 
 
 def check(file: DataFile, path: Path | None) -> FileCheck:
@@ -191,7 +189,7 @@ def check(file: DataFile, path: Path | None) -> FileCheck:
     else:
         known = broken[0] if broken else "another text, label, line end or byte order mark"
         message = f"{expected} as expected, but {known}; sha256 {sha256[:12]}, expected {file.sha256[:12]}"
-    return FileCheck(file, path, "ok" if ok else "wrong", message, rows, sha256)
+    return FileCheck(file, path, "ok" if ok else "wrong", message)
 
 
 def count(file: DataFile, content: bytes) -> int:
@@ -245,7 +243,8 @@ def local_path(name: str, data_dir: Path | None) -> Path:
     paths = (locate(data, file, data_dir) for data, files in selected.items() for file in files)
     if (path := next(filter(None, paths), None)) is not None:
         return path
-    raise BadData(f"{name} is not {_where(data_dir)}; {how_to_get(next(iter(selected)))}")
+    where = f"below {data_dir}" if data_dir else "in the caches, and no data folder is given"
+    raise BadData(f"{name} is not {where}; {how_to_get(next(iter(selected)))}")
 
 
 def fetch(data: DataSet, files: Sequence[DataFile], to: Path | None) -> None:
@@ -268,10 +267,6 @@ def fetch(data: DataSet, files: Sequence[DataFile], to: Path | None) -> None:
             continue
         with written(target):
             write_whole(target, [origin.read_bytes()])
-
-
-def _where(data_dir: Path | None) -> str:
-    return f"below {data_dir}" if data_dir else "in the caches, and no data folder is given"
 
 
 def unpacked_at(archive: Path) -> Path:

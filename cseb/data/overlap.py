@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass
 
-from cseb.errors import BadBenchmark
 from cseb.progress import counted, tell
 from cseb.words import folded_words
 
@@ -40,9 +39,9 @@ class TaskTexts:
     """Texts of tasks, indexed once to be compared with any number of training sentences.
 
     Two texts are the same if they have the same letters, digits and marks in the same order, as `folded_words` has
-    them: without case, punctuation and forms of Unicode. They are
-    near-duplicates if their sets of words have a Jaccard similarity of at least `near`. Every pair is found: sets as
-    similar as that share one of their few rarest words, so only texts with such a word in common are compared.
+    them: without case, punctuation and forms of Unicode. They are near-duplicates if their sets of words have a Jaccard
+    similarity of at least `near`. Every pair is found: sets as similar as that share one of their few rarest words, so
+    only texts with such a word in common are compared.
     Source: Chaudhuri et al. 2006 (prefix filter).
     """
 
@@ -56,14 +55,7 @@ class TaskTexts:
 
     @classmethod
     def of(cls, tasks: Mapping[str, Iterable[str]], near: float = NEAR) -> TaskTexts:
-        """Index the texts of tasks by name; those without a letter or digit are left out.
-
-        Raises: BadBenchmark for a bad `near`.
-        """
-        if not 0 < near <= 1:
-            raise BadBenchmark(
-                f"`near` is {near:g}; a similarity above 0 and at most 1 is needed, such as {NEAR}, 1 for equal words"
-            )
+        """Index the texts of tasks by name; those without a letter or digit are left out. near: in (0, 1]."""
         first: dict[str, str] = {}  # letters to the first text that has them
         letters: dict[str, str] = {}  # the same text in several tasks, or often in one, is split once
         split: list[frozenset[str]] = []

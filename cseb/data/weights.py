@@ -129,13 +129,7 @@ def matching(folder: Path, patterns: Iterable[str]) -> list[Path]:
 
 def sha256_of(files: Iterable[Path]) -> str:
     """Return the hash of names, lengths and bytes; files are read again if they have changed. Raises: BadData."""
-    return _sha256(tuple((path, _stamp(path)) for path in files))
-
-
-def _stamp(path: Path) -> tuple[int, int, int]:
-    with bounded.readable(path):
-        status = path.stat()
-        return status.st_mtime_ns, status.st_size, status.st_ino
+    return _sha256(tuple((path, checkpoint.stamp(path)) for path in files))
 
 
 @lru_cache(maxsize=64)

@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cseb.data.overlap import TaskTexts
-from cseb.errors import BadBenchmark
 from cseb.words import folded_words
 
 TEXTS = st.lists(st.lists(st.sampled_from("abcdefg"), min_size=1, max_size=12).map(" ".join), max_size=20)
@@ -72,9 +71,3 @@ def test_examples_show_the_text_and_the_sentence_the_same_ones_first() -> None:
         ("five words in all here", "all five words in here now", False),
     ]
     assert index.overlap(["SNOW"])[0].examples == ()
-
-
-@pytest.mark.parametrize("near", [0.0, -1.0, 1.5, float("nan")])
-def test_an_impossible_similarity_is_refused(near: float) -> None:
-    with pytest.raises(BadBenchmark, match=r"`near` is .*; a similarity above 0"):
-        TaskTexts.of({}, near)

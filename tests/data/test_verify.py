@@ -29,7 +29,7 @@ TABLE = DataFile("a.txt", 3, hashlib.sha256(TEXT).hexdigest(), header=1, broken=
 def test_a_copy_is_named_for_what_it_is(tmp_path: Path, content: bytes, state: str, said: str) -> None:
     (tmp_path / "a.txt").write_bytes(content)
     result = check(TABLE, tmp_path / "a.txt")
-    assert (result.state, result.sha256) == (state, hashlib.sha256(content).hexdigest())
+    assert result.state == state
     assert said in result.message
     assert ("as expected" not in said) or TABLE.sha256[:12] in result.message
 
