@@ -39,9 +39,9 @@ def spearman_influence(similarity: Items, gold: Floats, strata: Labels) -> Influ
     return 100 * within(moves, strata)
 
 
-def mean_influence(values: Floats, strata: Labels | None = None) -> Influence:
-    """Return the influence of each item (N,) on the mean of `values`, centred inside each stratum."""
-    return within(values, np.zeros(len(values), dtype=np.int64) if strata is None else strata)
+def mean_influence(values: Floats) -> Influence:
+    """Return the influence of each item (N,) on the mean of `values`."""
+    return within(values, np.zeros(len(values), dtype=np.int64))
 
 
 def within(values: Floats, strata: Labels) -> Floats:
