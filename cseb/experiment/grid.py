@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import heapq
 import io
@@ -13,7 +12,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING
 
 from cseb.data.bounded import read_text
 from cseb.data.files import hide, write_whole, written
@@ -25,9 +23,6 @@ from cseb.methods.spec import refuse_unsaved
 from cseb.progress import counted, tell
 from cseb.records.record import Record
 from cseb.records.store import Store
-
-if TYPE_CHECKING:
-    from cseb.experiment.job import Job
 
 
 def expected_seconds(jobs: Iterable[Job], records: Iterable[Record]) -> dict[str, float | None]:
@@ -105,7 +100,7 @@ def plan_text(jobs: Iterable[Job], earlier: Mapping[str, Planned] | None = None)
 def read_plan(path: Path) -> dict[str, Planned]:
     """Return the jobs in such a table by key, as far as it can be read."""
     jobs: dict[str, Planned] = {}
-    with contextlib.suppress(BadData, OSError, ValueError, KeyError, TypeError, csv.Error):
+    with suppress(BadData, OSError, ValueError, KeyError, TypeError, csv.Error):
         if path.is_file():
             text = read_text(path, LONGEST_PLAN)
             for row in csv.DictReader(io.StringIO(text, newline=""), dialect="excel-tab"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import os
 import time
 from collections.abc import Callable
@@ -33,7 +32,7 @@ from cseb.experiment.export import export, loads
 from cseb.experiment.job import Job, external_inputs, foreign
 from cseb.experiment.origin import origin, peak_gpu_mb, peak_rss_mb, reset_peak_gpu_memory
 from cseb.experiment.plan import versioned
-from cseb.experiment.train_job import JobTraining, dev_name, loaded_tasks, overlap_of, task_names
+from cseb.experiment.train_job import JobTraining, loaded_tasks, measured_names, overlap_of, task_names
 from cseb.processor import processor
 from cseb.records.items import Items
 from cseb.records.method_text import stated
@@ -239,8 +238,8 @@ def _smaller(encoder: Encoder) -> list[str]:
 
 def _check(job: Job, corpus: Corpus) -> None:
     """Raise BadData if an input of the job is no longer that of its plan, or of the record that is repeated."""
-    tasks = tuple(task for names in (task_names(job), dev_name(job)) if names for task in parse_tasks(names))
-    data = data_sha256(tasks, Path(job.data_dir) if job.data_dir else None)
+    names = measured_names(job)
+    data = data_sha256(tuple(parse_tasks(names) if names else ()), Path(job.data_dir) if job.data_dir else None)
     external = {source.name: source.sha256 for source in external_inputs(job.method)}
     for what, now, before in (
         (f"the corpus {job.corpus.name} has", corpus.sha256, job.corpus.sha256),
@@ -260,15 +259,14 @@ def _check(job: Job, corpus: Corpus) -> None:
             )
 
 
-@functools.lru_cache(maxsize=2)
+@lru_cache(maxsize=2)
 def _corpus(name: str, column: str, data_dir: str) -> Corpus:
     return read_corpus(name, column, data_dir)
 
 
 def _card(job: Job, encoder: Encoder, record: Record, items: dict[str, Items], models: Path) -> str:
     """Return the model card of the exported encoder."""
-    names = ",".join(filter(None, (task_names(job), dev_name(job))))
-    data = {task.name: loaded for task, loaded in loaded_tasks(names, job.data_dir)}
+    data = {task.name: loaded for task, loaded in loaded_tasks(measured_names(job), job.data_dir)}
     return model_card(
         record,
         ItemScores(lambda _: items, data.__getitem__),

@@ -131,6 +131,11 @@ def dev_name(job: Job) -> str:
     return job.dev or job.protocol.dev.partition("@")[0]
 
 
+def measured_names(job: Job) -> str:
+    """Return the tasks of a job and its dev set."""
+    return ",".join(filter(None, (task_names(job), dev_name(job))))
+
+
 def loaded_tasks(names: str, data_dir: str) -> list[tuple[Task, Loaded]]:
     """Return tasks with their data. Raises: CsebError."""
     folder = Path(data_dir) if data_dir else None
@@ -141,10 +146,9 @@ def overlap_of(job: Job, sentences: Sequence[str]) -> tuple[Overlap, ...] | None
     """Return the tasks of a job, and its dev set, that overlap with these sentences; None if nothing is trained."""
     if not job.method.data_seen() or not distributed_context().main:
         return None
-    names = ",".join(filter(None, (task_names(job), dev_name(job))))
     return tuple(
         Overlap(task=task.task, texts=task.texts, exact=task.exact, near=task.near)
-        for task in _task_texts(names, job.data_dir, job.protocol.data).overlap(sentences)
+        for task in _task_texts(measured_names(job), job.data_dir, job.protocol.data).overlap(sentences)
         if task.exact or task.near
     )
 
