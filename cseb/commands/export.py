@@ -28,11 +28,8 @@ SCORE_FORMATS = ("mteb", "eval-results", *TRACKERS)
 ALL = "all"
 
 
-def write_scores(key: str, results: Path, format: str, to: str, name: str, push: str) -> tuple[str, tuple[str, ...]]:
-    """Write the scores of one record, or of all. Return where, and what is left out and why.
-
-    Raises: BadBenchmark, BadResults.
-    """
+def write_scores(key: str, results: Path, format: str, to: str, name: str, push: str) -> Exported:
+    """Write the scores of one record, or of all. Raises: BadBenchmark, BadResults."""
     from cseb.records.store import Store, find
 
     if push:
@@ -59,7 +56,7 @@ def write_scores(key: str, results: Path, format: str, to: str, name: str, push:
         left_out += [reason if len(records) == 1 else f"{record.key}: {reason}" for reason in reasons]
     if records and failed == len(records):
         raise BadResults(f"nothing can be written of {quantity(failed, 'record')}; the first: {left_out[0]}")
-    return place, tuple(left_out)
+    return Exported(folder=place, left_out=tuple(left_out))
 
 
 def tracked(watch: Callable[[Event], None], tracker: str, results: Path) -> Callable[[Event], None]:
@@ -165,8 +162,7 @@ def export(
     from cseb.records.store import find
 
     if format in SCORE_FORMATS:
-        place, left_out = write_scores(str(record), Path(results), format, str(to), name, push)
-        return Exported(folder=place, left_out=left_out)
+        return write_scores(str(record), Path(results), format, str(to), name, push)
     if name:
         raise BadBenchmark("`name` is about mteb's files; give `format` mteb too")
     if private and not push:

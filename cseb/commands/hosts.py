@@ -1,4 +1,4 @@
-"""Resolve where jobs run: launcher, device, workers and time limit."""
+"""Resolve where jobs run: launcher, device and workers."""
 
 from __future__ import annotations
 
@@ -68,13 +68,6 @@ def sbatch_options(text: str) -> Mapping[str, str]:
     return options
 
 
-def _count(text: str, option: str) -> int:
-    """Raises: BadSpec."""
-    if not re.fullmatch(r"[0-9]{1,5}", text) or not 1 <= int(text) <= MOST:
-        raise BadSpec(f"{option} is {reprlib.repr(text)}; a whole number from 1 to {MOST}, or auto")
-    return int(text)
-
-
 def device_of(name: str, elsewhere: bool = False) -> str:
     """Return the device of the jobs, a part of their keys. elsewhere: it is on other machines.
 
@@ -114,7 +107,9 @@ def workers_of(
         other = f"`workers` {text}" if text != "auto" else "jobs on a CPU"
         raise BadBenchmark(f"`jobs_per_gpu` is for `workers` auto and `device` cuda, not for {other}; leave it out")
     if text != "auto":
-        return _count(text, "`workers`")
+        if not re.fullmatch(r"[0-9]{1,5}", text) or not 1 <= int(text) <= MOST:
+            raise BadSpec(f"`workers` is {reprlib.repr(text)}; a whole number from 1 to {MOST}, or auto")
+        return int(text)
     if elsewhere:
         return 1
     if device == "cuda":

@@ -158,9 +158,10 @@ def mean_points(record: Record, select: Select) -> float | None:
 
 def picture(board: Board) -> Group:
     """Return a line for each running job, and the outlook."""
-    lines = []
-    for key, progress in list(board.running.items()):
-        lines.append(f"{duration(board.clock() - board.since[key])}, {progress}: {job_name(board.jobs[key])}")
+    lines = [
+        f"{duration(board.clock() - board.since[key])}, {progress}: {job_name(board.jobs[key])}"
+        for key, progress in list(board.running.items())
+    ]
     return Group(*(Text(line, no_wrap=True, overflow="ellipsis") for line in [*lines, board.outlook()]))
 
 
