@@ -15,6 +15,7 @@ from cseb.reports.captions import averaged, bare
 from cseb.reports.tables import Heading, Table, tabulate
 from cseb.text import percent, plain, quantity, size_title
 
+EVERYTHING = StudyQuery()
 Options = Mapping[str, object]  # such as "infonce.temperature" to 0.05
 
 
@@ -95,9 +96,8 @@ def _number(values: tuple[object, ...]) -> float | None:
     return float(value) if len(values) == 1 and isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
-def few_shot(records: Iterable[Record], problems: Sequence[Problem] = (), query: StudyQuery | None = None) -> Table:
+def few_shot(records: Iterable[Record], problems: Sequence[Problem] = (), query: StudyQuery = EVERYTHING) -> Table:
     """Return methods by training set size: mean and spread over seeds of the average over tasks. Raises: BadResults."""
-    query = query or StudyQuery()
     study = query.study(records)
     tasks = study.chosen(query.tasks)
     return tabulate(
@@ -112,9 +112,8 @@ def few_shot(records: Iterable[Record], problems: Sequence[Problem] = (), query:
     )
 
 
-def per_task(records: Iterable[Record], problems: Sequence[Problem] = (), query: StudyQuery | None = None) -> Table:
+def per_task(records: Iterable[Record], problems: Sequence[Problem] = (), query: StudyQuery = EVERYTHING) -> Table:
     """Return methods by tasks at one size of the training set, with an average per protocol. Raises: BadResults."""
-    query = query or StudyQuery()
     study = query.study(records)
     if len(study.sizes) > 1:
         known = ", ".join(map(str, study.sizes))
@@ -134,14 +133,13 @@ def per_task(records: Iterable[Record], problems: Sequence[Problem] = (), query:
 
 
 def ablation(
-    records: Iterable[Record], problems: Sequence[Problem] = (), query: StudyQuery | None = None, *, full: str = ""
+    records: Iterable[Record], problems: Sequence[Problem] = (), query: StudyQuery = EVERYTHING, *, full: str = ""
 ) -> Table:
     """Return variants of a method by training set size, and their differences to it, paired by seed.
 
     full: the method as typed; by default the one that all others are typed from, such as msse of msse-dcm. Named
     without a choice of methods, its own variants are shown where there are any. Raises: BadResults.
     """
-    query = query or StudyQuery()
     records = list(records)
     if full and not query.methods:
         known = {record.method for record in records}
@@ -173,14 +171,13 @@ def ablation(
 
 
 def sensitivity(
-    records: Iterable[Record], problems: Sequence[Problem] = (), query: StudyQuery | None = None, *, option: str = ""
+    records: Iterable[Record], problems: Sequence[Problem] = (), query: StudyQuery = EVERYTHING, *, option: str = ""
 ) -> Table:
     """Return values of one option by training set size, where methods differ in nothing else.
 
     option: such as infonce.temperature; by default the only one that differs. Others that differ too are named below
     the table. Raises: BadResults.
     """
-    query = query or StudyQuery()
     study = query.study(records)
     values = varied(study, option)
     tasks = study.chosen(query.tasks)

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from cseb.commands.status import devices
 from cseb.experiment.grid import plan_text, read_plan
 from cseb.experiment.job import Job
 from cseb.launchers import launch
 from cseb.launchers.claims import folder_of
-from cseb.launchers.job_states import JobStates
 from cseb.launchers.local import Local
 from cseb.records.store import Store
 from tests import standin_jobs
@@ -59,7 +59,7 @@ def test_memory_is_that_of_a_device(store: Store) -> None:
     changes = {"origin": origin, "protocol": protocol, "cost": replace(gpu.cost, peak_gpu_mb=2000.0)}
     store.write(gpu.model_copy(update=changes), {})
     gpu_line = "cuda (H100): 1 record, at most 1 MB, GPU 2,000 MB"
-    assert JobStates.of(store).devices() == ["cpu (cpu): 1 record, at most 1 MB", gpu_line]
+    assert devices(store.load()[0]) == ["cpu (cpu): 1 record, at most 1 MB", gpu_line]
 
 
 def test_jobs_of_earlier_grids_stay_planned(store: Store) -> None:
