@@ -132,13 +132,12 @@ def check_push(name: str) -> None:
 def push(folder: Path, name: str, *, private: bool = False, message: str = "") -> str:
     """Push the files of a folder to the model repository OWNER/NAME, which is made if needed; return its address.
 
-    Files of the same names are replaced, in one new commit with this message; others stay. private: make a new
-    repository private; a public one is refused. Raises: BadSpec, BadResults, with the answer of the hub.
+    name: as `check_push` allows it. Files of the same names are replaced, in one new commit with this message; others
+    stay. private: make a new repository private; a public one is refused. Raises: BadResults, with the hub's answer.
     """
     from huggingface_hub import HfApi
     from huggingface_hub.errors import HfHubHTTPError
 
-    check_push(name)
     hub = HfApi()
     try:
         url = hub.create_repo(name, private=private or None, exist_ok=True)

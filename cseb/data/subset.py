@@ -41,10 +41,8 @@ def draw(count: int, size: int, seed: Seed) -> npt.NDArray[np.int64]:
 def size_of(fraction: float, count: int) -> int:
     """Return the number of sentences in this fraction of a corpus; halves are rounded up, in decimal: 0.29 of 50 is 15.
 
-    Raises: BadBenchmark if the fraction is not in (0, 1], or too small for one sentence.
+    fraction: in (0, 1]. Raises: BadBenchmark if it is too small for one sentence.
     """
-    if not 0 < fraction <= 1:
-        raise BadBenchmark(f"fraction {fraction!r} is not in (0, 1]; write 0.001 for 0.1 % of the corpus")
     size = int((Decimal(repr(float(fraction))) * count).quantize(Decimal(1), rounding=ROUND_HALF_UP))
     if size == 0:
         raise BadBenchmark(

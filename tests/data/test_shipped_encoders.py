@@ -9,7 +9,7 @@ import pytest
 import torch
 from transformers import AutoModelForMaskedLM
 
-from cseb.commands.describe import listing
+from cseb.commands.describe import LISTINGS
 from cseb.data import shipped
 from cseb.data.shipped import ENCODERS, ShippedEncoder
 from cseb.data.weights import find_encoder
@@ -45,7 +45,7 @@ def test_a_shipped_name_comes_before_a_folder_or_hub_name(replaced: Path, monkey
 
 
 def test_every_name_is_listed_and_offered_where_none_is_found() -> None:
-    assert dict(listing("encoders")).items() >= {name: encoder.what for name, encoder in ENCODERS.items()}.items()
+    assert dict(LISTINGS["encoders"]()).items() >= {name: encoder.what for name, encoder in ENCODERS.items()}.items()
     names = "cseb-tiny, cseb-mini, cseb-tiny-decoder"
     with pytest.raises(BadData, match=f"no such folder; give one, or one of {names}, or a hub"):
         find_encoder("no where")
