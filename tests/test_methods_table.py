@@ -8,7 +8,7 @@ from types import ModuleType
 import pytest
 
 from benchmarks.marked import with_table
-from cseb.commands.describe import listing
+from cseb.commands.describe import LISTINGS
 from cseb.methods.grammar import NOT_OFFERED, parse_method
 from cseb.methods.part_facts import facts
 from cseb.registry import METHODS, SLOTS
@@ -49,7 +49,7 @@ def test_every_method_is_there_and_whatever_papers_print_and_we_lack_has_a_reaso
     assert {"cseb eval glove:FILE", "cseb eval words:tf-idf"} < set(rows)
     assert all(re.search(r"\b(19|20)\d\d\b", rows[name][0]) for name in METHODS)
     assert set(NOT_OFFERED) == script.papers_without_method()
-    listed = dict(listing("methods"))
+    listed = dict(LISTINGS["methods"]())
     assert set(listed) == {*METHODS, *NOT_OFFERED}
     assert all(listed[name] == f"does not run: {reason}" for name, reason in NOT_OFFERED.items())
     assert "osscse" in cells(script.not_offered_table())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from cseb.data import shipped
-from cseb.errors import CsebError, UnknownName
+from cseb.errors import CsebError
 from cseb.methods.grammar import NOT_OFFERED, parse_method
 from cseb.methods.part_facts import facts, is_part, slot_of
 from cseb.methods.spec import SEVERAL, Method, Part, method_named, preset
@@ -22,13 +22,6 @@ MTEB_NAMESAKES: Mapping[str, str] = {
     "sickr": "; mteb:SICK-R has the raw texts",
     "banking77": "; mteb:Banking77Classification is another protocol",
 }
-
-
-def listing(kind: str) -> list[Row]:
-    """Return (name, description) for every name of a kind in `LISTINGS`. Raises: UnknownName."""
-    if kind not in LISTINGS:
-        raise UnknownName("list", kind, LISTINGS)
-    return LISTINGS[kind]()
 
 
 def show(text: str) -> str:
@@ -152,7 +145,7 @@ def _benchmarks() -> list[Row]:
     return [(name, str(yaml.safe_load(file.read_text("utf-8")).get("description", ""))) for name, file in files.items()]
 
 
-LISTINGS: dict[str, Callable[[], list[Row]]] = {
+LISTINGS: dict[str, Callable[[], list[Row]]] = {  # (name, description) for every name of a kind
     "methods": _methods,
     "parts": _parts,
     "tasks": _tasks,

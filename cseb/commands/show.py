@@ -49,7 +49,7 @@ def show(
     if other:
         return _differences(name, other, Path(results))
     if name in LISTS:
-        return "\n".join(aligned(describe.listing(name)))
+        return "\n".join(aligned(describe.LISTINGS[name]()))
     if RECORD.fullmatch(name):
         return _origin(name, Path(results))
     if name not in METHODS and get_close_matches(name, LISTS, n=1):

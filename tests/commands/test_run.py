@@ -65,7 +65,7 @@ def test_real_processes_exit_with_the_same_codes() -> None:
 @pytest.mark.parametrize("kind", describe.LISTINGS)
 def test_lists_name_each_thing_on_a_line_of_its_own(kind: str) -> None:
     lines = call("show", kind).stdout.splitlines()
-    assert [line.split()[0] for line in lines] == [name for name, _ in describe.listing(kind)]
+    assert [line.split()[0] for line in lines] == [name for name, _ in describe.LISTINGS[kind]()]
     assert lines
 
 
@@ -80,7 +80,7 @@ def test_show_says_all_there_is_to_know() -> None:
 
 def test_folded_text_fits_and_keeps_its_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    for text in (describe.show("micse"), "\n".join(aligned(describe.listing("methods")))):
+    for text in (describe.show("micse"), "\n".join(aligned(describe.LISTINGS["methods"]()))):
         folded = screen.folded(text)
         assert max(map(len, folded.splitlines())) <= 80
         assert folded.split() == text.split()
