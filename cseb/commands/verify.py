@@ -91,8 +91,7 @@ def verify(
     records = [record for record in records if record.scores or record.purpose == "reported"]  # trials have no scores
     checked = [Checked(key=plain(problem.path.name), wrong=(problem.reason,)) for problem in problems]
     for record in counted(records, "checking records", len(records)):
-        loaded_for = partial(loaded, benchmark=record.benchmark)
-        checked.append(recompute(record, store, loaded_for, complete=not store.is_archived(record.key)))
+        checked.append(_recompute(record, store, partial(loaded, benchmark=record.benchmark)))
     return checked
 
 
@@ -113,10 +112,11 @@ def print_verified(records: list[Checked]) -> None:
     raise typer.Exit(0 if all(record.good for record in records) else 1)
 
 
-def recompute(record: Record, store: Store, load: Callable[[str], Loaded], *, complete: bool) -> Checked:
-    """Recompute one record. load: returns the data of a task. complete: whether every score must have items."""
+def _recompute(record: Record, store: Store, load: Callable[[str], Loaded]) -> Checked:
+    """Recompute one record. load: returns the data of a task."""
     if record.status == "failed":
         return Checked(key=record.key, wrong=("a failed job has scores",) if record.scores else ())
+    complete = not store.is_archived(record.key)  # an archive may leave items out
     try:
         items = store.read_items(record.key) if complete or store.place(record.key)[1] else {}
     except CsebError as error:
