@@ -56,11 +56,11 @@ TABLES: Mapping[str, Mapping[str, Options]] = {
     "tuned": {
         **standard("simcse"),
         "compare-mean.md": {"baseline": "mean"},
-        "curves.svg": {"methods": "simcse,micse,msse,tsdae,cls,mean,simcse+mean"},
+        "../../docs/images/tuned-curves.svg": {"methods": "simcse,micse,msse,tsdae,cls,mean,simcse+mean,sif"},
     },
     "real": {
         **standard("simcse"),
-        "../../docs/images/real-curves.svg": {"methods": "simcse,micse,msse,tsdae,cls,mean,simcse+mean,sif"},
+        "curves.svg": {"methods": "simcse,micse,msse,tsdae,cls,mean,simcse+mean,sif"},
     },
     "real/ct-sbert": {"few-shot.md": {}, "few-shot.csv": {"checkpoint": "both", "format": "csv"}},
     "real/matryoshka": of_tasks(("sts", "first16:sts", "first32:sts", "first64:sts")),
