@@ -40,7 +40,7 @@ class Checkpoints:
     def write(self, state: State, model: torch.nn.Module, optimizer: torch.optim.Optimizer) -> None:
         """Write a new state and remove the older one of the two."""
         part = self.newest.with_suffix(".part")
-        facts = {name: getattr(state, name) for name in State.__slots__} | {"hours": list(state.hours)}
+        facts = facts_of(state)
         weights = {"model": model.state_dict(), "optimizer": optimizer.state_dict()}
         with part.open("wb") as file:
             torch.save({"identity": self.identity, "state": facts} | weights, file)
@@ -69,6 +69,11 @@ class Checkpoints:
             optimizer.load_state_dict(checkpoint["optimizer"])
             return state_of(checkpoint["state"])
         return None
+
+
+def facts_of(state: State) -> dict[str, Any]:
+    """Return a state as JSON has it."""
+    return {name: getattr(state, name) for name in State.__slots__} | {"hours": list(state.hours)}
 
 
 def state_of(facts: dict[str, Any]) -> State:

@@ -12,7 +12,6 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +24,7 @@ from benchmarks.pretrain.overlap import overlap
 from benchmarks.pretrain.sizes import SIZES
 from benchmarks.pretrain.sources import LISTED, BadText, described, read_documents
 from benchmarks.pretrain.text import genre_name
-from benchmarks.pretrain.train import decay_steps
-from cseb.processor import processor
+from benchmarks.pretrain.train import FACTS, decay_steps
 
 ROWS = 12  # of the table of held-out figures
 WORDS = 5  # shown for each prompt
@@ -42,10 +40,10 @@ def export(run: Path, to: Path, text: Path, listed: Path, evaluation: Path) -> N
     Raises:
         BadText: The run is not finished.
     """
-    if not (run / "encoder").is_dir():
+    if not (run / FACTS).is_file():
         raise BadText(f"{run} has no encoder yet. Run benchmarks.pretrain.train with --decay-from to its end.")
-    checkpoint = torch.load(run / "checkpoint.pt", map_location="cpu", weights_only=True)
-    objective = SIZES[json.loads(checkpoint["identity"])["size"]]
+    facts = json.loads((run / FACTS).read_text("utf-8"))
+    objective = SIZES[facts["identity"]["size"]]
     model = objective.learner.from_pretrained(run / "encoder", dtype=torch.float16)
     tokenizer = PreTrainedTokenizerFast.from_pretrained(run / "encoder")
     model.save_pretrained(to)
@@ -54,23 +52,21 @@ def export(run: Path, to: Path, text: Path, listed: Path, evaluation: Path) -> N
     (to / "config.json").write_text(json.dumps(config, indent=2, sort_keys=True) + "\n", encoding="utf-8")
     tokenizer.save_pretrained(to)
     shared = overlap(read_documents(text, listed), evaluation)
-    (to / "README.md").write_text(card(run, checkpoint, to, listed, shared), encoding="utf-8")
+    (to / "README.md").write_text(card(run, facts, to, listed, shared), encoding="utf-8")
 
 
-def card(
-    run: Path, checkpoint: dict[str, Any], folder: Path, listed: Path, shared: dict[str, tuple[int, int, int]]
-) -> str:
+def card(run: Path, facts: dict[str, Any], folder: Path, listed: Path, shared: dict[str, tuple[int, int, int]]) -> str:
     """Return the model card in Markdown.
 
     Args:
         run: The folder of the run.
-        checkpoint: Its newest checkpoint.
+        facts: Its options, progress and machine.
         folder: The exported encoder.
         listed: The list of sources.
         shared: The result of `overlap`.
     """
-    options, made = json.loads(checkpoint["identity"]), json.loads((run / "text.json").read_text("utf-8"))
-    state = state_of(checkpoint["state"])
+    options, made = facts["identity"], json.loads((run / "text.json").read_text("utf-8"))
+    state = state_of(facts["state"])
     objective = SIZES[options["size"]]
     kind = objective.card
     model = objective.learner.from_pretrained(folder, dtype=torch.float32)  # without dropout
@@ -97,7 +93,7 @@ It was made by `benchmarks/pretrain` in cseb's repository with the options
 `{command(options)}`:
 {state.step:,} steps, {tokens / 1e6:,.0f} million tokens; the learning rate decayed over the last \
 {decay_steps(state):,} steps. The run took {elapsed:.1f} hours ({computing:.1f} hours of processor time) on
-{processor()}, torch {version("torch")}, transformers {version("transformers")}.
+{facts["machine"]}.
 `benchmarks/pretrain/TRIALS.md` lists the trials.
 
 ## Text

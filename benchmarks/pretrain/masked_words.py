@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -23,18 +23,21 @@ MASKED = 0.15  # of the tokens of a row
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """R rows of T tokens with M masked ones each. ids, segments: (R, T); places, words: (R, M); follows: (R,)."""
+    """R rows of T tokens with M masked ones each. ids, segments: (R, T); places, words: (R, M); follows: (R,).
 
-    ids: Tensor
-    segments: Tensor
-    places: Tensor
-    words: Tensor
-    follows: Tensor
+    All are integers: arrays of few bytes when drawn, tensors of 64 bits on a device.
+    """
+
+    ids: Any
+    segments: Any
+    places: Any
+    words: Any
+    follows: Any
 
 
 def masked(rows: Rows, pieces: int, rng: np.random.Generator) -> Batch:
     """Return a batch in which 15 % of the tokens are predicted: 80 % of them [MASK], 10 % random, 10 % unchanged."""
-    ids = rows.ids.astype(np.int64)
+    ids = rows.ids.astype(np.int32)
     count = round(MASKED * ids.shape[1])
     draw = np.where(ids < SPECIAL, 2.0, rng.random(ids.shape))
     places = np.sort(np.argpartition(draw, count, axis=1)[:, :count], axis=1)
@@ -42,8 +45,8 @@ def masked(rows: Rows, pieces: int, rng: np.random.Generator) -> Batch:
     action = rng.random(places.shape)
     shown = np.where(action < 0.8, MASK, np.where(action < 0.9, rng.integers(SPECIAL, pieces, places.shape), words))
     np.put_along_axis(ids, places, shown, axis=1)
-    segments = (np.arange(ids.shape[1]) >= rows.first[:, None]).astype(np.int64)
-    return Batch(*map(torch.from_numpy, (ids, segments, places, words, rows.follows)))
+    segments = (np.arange(ids.shape[1]) >= rows.first[:, None]).astype(np.uint8)
+    return Batch(ids, segments, places.astype(np.uint8), words, rows.follows.astype(np.int8))
 
 
 class Losses(torch.nn.Module):

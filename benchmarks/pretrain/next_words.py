@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -37,10 +37,13 @@ def draw_rows(text: TokenisedText, length: int, count: int, rng: np.random.Gener
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """R rows of T tokens. ids: (R, T); places: (R, M), the tokens whose next token is predicted."""
+    """R rows of T tokens. ids: (R, T); places: (R, M), the tokens whose next token is predicted.
 
-    ids: Tensor
-    places: Tensor
+    Both are integers: arrays of few bytes when drawn, tensors of 64 bits on a device.
+    """
+
+    ids: Any
+    places: Any
 
 
 class Losses(torch.nn.Module):
@@ -113,7 +116,7 @@ class Decoder(Objective):
         """Return rows with a quarter of the words to predict."""
         count = round(ASKED * (rows.shape[1] - 1))
         places = np.argpartition(rng.random((len(rows), rows.shape[1] - 1)), count, axis=1)[:, :count]
-        return Batch(torch.from_numpy(rows.astype(np.int64)), torch.from_numpy(np.sort(places, axis=1)))
+        return Batch(rows.astype(np.int32), np.sort(places, axis=1).astype(np.uint8))
 
     def figures(self, batch: Batch, outputs: tuple[Tensor, Tensor, Tensor, Tensor]) -> list[tuple[float, float]]:
         """Return loss and accuracy of the next word."""

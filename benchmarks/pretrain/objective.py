@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, fields
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,12 +15,13 @@ import torch
 from torch import nn
 from transformers import PreTrainedTokenizerFast
 
+from benchmarks.pretrain.ahead import ahead
 from benchmarks.pretrain.rows import TokenisedText
 from benchmarks.pretrain.sources import BadText
 
 HELD_OUT_TOKENS, HELD_OUT_BATCH = 200_000, 1024  # tokens on which loss and accuracy are measured; tokens per batch
 INITIAL = 0.05  # standard deviation of new weights; narrow layers need more than BERT's 0.02
-CHUNK = 1000  # steps whose rows are drawn together; a resumed run draws at most one chunk again
+CHUNK = 200  # steps whose batches are drawn together; a resumed run draws at most one chunk again
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +64,7 @@ class Objective(ABC):
 
     @abstractmethod
     def batch(self, rows: Any, pieces: int, rng: np.random.Generator) -> Any:
-        """Return the input of the losses."""
+        """Return the input of the losses, as arrays."""
 
     @abstractmethod
     def figures(self, batch: Any, outputs: Any) -> Sequence[tuple[float, float]]:
@@ -80,19 +82,29 @@ class Objective(ABC):
     def finished(self, model: Any) -> None:
         """Set the configuration with which fine-tuning begins."""
 
-    def rows(self, text: TokenisedText, options: argparse.Namespace, done: int) -> Iterator[Any]:
-        """Yield the rows of each step from step `done` on.
+    def batches(self, text: TokenisedText, options: argparse.Namespace, pieces: int, done: int) -> Iterator[Any]:
+        """Yield the batch of each step from step `done` on; `options.workers` processes draw batches ahead.
 
-        The rows of a step are a function of the seed and the number of the step. Rows are short for the first
-        `options.short_rows` million tokens: with long rows, models this small learn nothing from context for thousands
-        of steps (TRIALS.md).
+        The batch of a step is a function of the seed and the number of the step.
         """
-        number, skipped = divmod(done, CHUNK)
-        while True:
-            lengths = self.short if number * CHUNK * options.tokens < options.short_rows * 1e6 else self.long
-            rng = np.random.default_rng([options.seed, number])
-            yield from self._batches(text, lengths, options.tokens, CHUNK, rng)[skipped:]
-            number, skipped = number + 1, 0
+        first, skipped = divmod(done, CHUNK)
+        for chunk in ahead(partial(self.chunk, text, options, pieces), first, options.workers):
+            yield from chunk[skipped:]
+            skipped = 0
+
+    def chunk(self, text: TokenisedText, options: argparse.Namespace, pieces: int, number: int) -> list[Any]:
+        """Return the batches of CHUNK steps.
+
+        Rows are short for the first `options.short_rows` million tokens: with long rows, models this small learn
+        nothing from context for thousands of steps (TRIALS.md).
+        """
+        done = number * CHUNK
+        lengths = self.short if done * options.tokens < options.short_rows * 1e6 else self.long
+        rows = self._rows(text, lengths, options.tokens, CHUNK, np.random.default_rng([options.seed, number]))
+        return [
+            self.batch(of_step, pieces, np.random.default_rng([options.seed, step, 4]))
+            for step, of_step in enumerate(rows, done)
+        ]
 
     @torch.no_grad()
     def held_out(self, losses: nn.Module, text: TokenisedText, options: argparse.Namespace, pieces: int) -> list[float]:
@@ -100,7 +112,7 @@ class Objective(ABC):
         losses.eval()
         totals, rng = np.zeros((len(self.card.columns), 2)), np.random.default_rng(3)
         count = max(len(self.long), min(len(text.ids), HELD_OUT_TOKENS) // HELD_OUT_BATCH)
-        for rows in self._batches(text, self.long, HELD_OUT_BATCH, count, rng):
+        for rows in self._rows(text, self.long, HELD_OUT_BATCH, count, rng):
             batch = on_device(self.batch(rows, pieces, rng), options.device)
             with precision(options):
                 outputs = losses(batch)
@@ -108,23 +120,24 @@ class Objective(ABC):
         losses.train()
         return [float(total / max(count, 1)) for total, count in totals]
 
-    def _batches(
+    def _rows(
         self, text: TokenisedText, lengths: Mapping[int, float], tokens: int, steps: int, rng: np.random.Generator
     ) -> list[Any]:
-        """Return the rows of `steps` batches of about `tokens` tokens each, in random order."""
+        """Return the rows of each of `steps` steps, about `tokens` tokens each, in random order."""
         if len(text.ids) < max(lengths):
             raise BadText(f"The text has {len(text.ids)} tokens, but a row has {max(lengths)}. Add more text.")
-        batches = []
+        steps_rows = []
         for length, fraction in lengths.items():
             count, at_once = round(fraction * steps), max(1, tokens // length)
             rows = self.draw_rows(text, length, count * at_once, rng)
-            batches += [rows[which] for which in rng.permutation(len(rows)).reshape(count, at_once)]
-        return [batches[number] for number in rng.permutation(len(batches))]
+            steps_rows += [rows[which] for which in rng.permutation(len(rows)).reshape(count, at_once)]
+        return [steps_rows[number] for number in rng.permutation(len(steps_rows))]
 
 
 def on_device(batch: Any, device: str) -> Any:
-    """Return a batch, a dataclass of tensors, on a device."""
-    return type(batch)(*(getattr(batch, field.name).to(device, non_blocking=True) for field in fields(batch)))
+    """Return a batch, a dataclass of arrays of integers, as tensors of 64 bits on a device."""
+    arrays = (torch.from_numpy(getattr(batch, field.name)) for field in fields(batch))
+    return type(batch)(*(array.to(device, non_blocking=True).long() for array in arrays))
 
 
 def precision(options: argparse.Namespace) -> AbstractContextManager[Any]:

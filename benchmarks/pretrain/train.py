@@ -12,29 +12,32 @@ from __future__ import annotations
 
 import argparse
 import csv
+import json
 import signal
 import sys
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 
 from benchmarks.pretrain import stage, vectors
-from benchmarks.pretrain.checkpoints import Checkpoints, OtherRun, State
+from benchmarks.pretrain.checkpoints import Checkpoints, OtherRun, State, facts_of
 from benchmarks.pretrain.objective import on_device, precision
 from benchmarks.pretrain.sizes import SIZES
 from benchmarks.pretrain.sources import BadText
 from benchmarks.pretrain.text import load
+from cseb.processor import processor
 
 # options that may differ when a run is resumed
-NO_IDENTITY = ("text", "out", "until", "decay_from", "restart", "save_every", "device")
+NO_IDENTITY = ("text", "out", "until", "decay_from", "restart", "save_every", "device", "workers")
 WARMUP = 1000  # steps in which the learning rate rises, at the start and after a restart
 DECAYED = 9  # a decay has one step per so many steps before it: a tenth of all tokens
 PROGRESS_EVERY = 30.0  # seconds
+FACTS = "run.json"  # of a finished run, for its model card
 
 
 def rate(step: int, state: State, highest: float) -> float:
@@ -83,13 +86,12 @@ def train(options: argparse.Namespace) -> bool:
     (options.out / "text.json").write_bytes((options.text / "text.json").read_bytes())
     last = state.decay_from + decay_steps(state) if state.decay_from else int(options.until * 1e6) // options.tokens
     step_losses = torch.compile(losses, dynamic=False) if options.compile else losses
-    source, log = objective.rows(text, options, state.step), list(state.log)
+    source, log = objective.batches(text, options, len(tokenizer), state.step), list(state.log)
     stop = _stop_on_signal()
     began = saved = reported = time.monotonic()
     computing = time.process_time()
     for step in range(state.step, last):
-        batch = objective.batch(next(source), len(tokenizer), np.random.default_rng([options.seed, step, 4]))
-        batch = on_device(batch, options.device)
+        batch = on_device(next(source), options.device)
         torch.manual_seed(options.seed * 1_000_003 + step)  # dropout
         for group in optimizer.param_groups:
             group["lr"] = rate(step, state, options.rate)
@@ -106,7 +108,8 @@ def train(options: argparse.Namespace) -> bool:
             write_log(options.out / "log.csv", objective.card.columns, log)
         if now - saved >= options.save_every or step + 1 == last or stop:
             hours = (state.hours[0] + (now - began) / 3600, state.hours[1] + (time.process_time() - computing) / 3600)
-            checkpoints.write(replace(state, step=step + 1, log=log, hours=hours), model, optimizer)
+            current = replace(state, step=step + 1, log=log, hours=hours)
+            checkpoints.write(current, model, optimizer)
             saved = now
         if now - reported > PROGRESS_EVERY:
             speed = (step + 1 - state.step) / (now - began)
@@ -118,7 +121,15 @@ def train(options: argparse.Namespace) -> bool:
         objective.finished(model)
         model.cpu().save_pretrained(options.out / "encoder")
         objective.tokenizer(tokenizer).save_pretrained(options.out / "encoder")
+        facts = {"identity": identity, "state": facts_of(current), "machine": machine(options.device)}
+        (options.out / FACTS).write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")  # last: marks completion
     return True
+
+
+def machine(device: str) -> str:
+    """Return the names of the processor or GPU and of the libraries."""
+    computed = torch.cuda.get_device_name() if device == "cuda" else processor()
+    return f"{computed}, torch {version('torch')}, transformers {version('transformers')}"
 
 
 def _first_state(
@@ -184,6 +195,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--precision", choices=["fp32", "bf16"], default="fp32")
     parser.add_argument("--compile", action="store_true", help="use torch.compile: faster steps, other last bits")
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
+    parser.add_argument("--workers", type=int, default=0, help="processes that draw batches ahead, for a GPU")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--look-every", type=int, default=500, help="steps between measurements on held-out text")
     parser.add_argument("--save-every", type=float, default=120.0, help="seconds between checkpoints")

@@ -12,6 +12,7 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from benchmarks.pretrain.next_words import ASKED, Batch, Decoder, draw_rows
+from benchmarks.pretrain.objective import on_device
 from benchmarks.pretrain.rows import CLS, SEP, TokenisedText
 from benchmarks.pretrain.wordpiece import train_tokenizer
 from cseb import open_data
@@ -56,7 +57,7 @@ def test_rows_are_running_text_with_an_end_after_each_document(text: TokenisedTe
 def test_the_loss_is_that_of_the_words_behind_a_quarter_of_the_tokens() -> None:
     kind, rng = Decoder(2, 16, 2), np.random.default_rng(0)
     model = kind.model(argparse.Namespace(seed=0, dropout=0.0), PIECES)  # without dropout, as it trains
-    batch = kind.batch(rng.integers(5, PIECES, (6, 17)).astype(np.uint16), PIECES, rng)
+    batch = on_device(kind.batch(rng.integers(5, PIECES, (6, 17)).astype(np.uint16), PIECES, rng), "cpu")
     assert batch.places.shape == (6, round(ASKED * 16)) and all(len(set(row.tolist())) == 4 for row in batch.places)
     loss, shown, scores, asked = kind.losses(model)(batch)
     scored = model(input_ids=batch.ids).logits.log_softmax(-1)

@@ -10,7 +10,7 @@ import yaml
 
 from benchmarks.pretrain.masked_words import MASK, MASKED, SPECIAL, Batch, Bert, masked
 from benchmarks.pretrain.objective import CHUNK
-from benchmarks.pretrain.rows import CLS, LONG, SEP, SHORT, UNRELATED, Rows, TokenisedText, draw_rows
+from benchmarks.pretrain.rows import CLS, LONG, SEP, SHORT, UNRELATED, TokenisedText, draw_rows
 from benchmarks.pretrain.sources import LISTED, BadText
 
 PIECES = 5000
@@ -26,8 +26,9 @@ def text() -> TokenisedText:
     return TokenisedText(ids, sentences, np.arange(0, 200 * 40 + 1, 40), np.arange(200) < LINKED, np.ones(200))
 
 
-def batches(text: TokenisedText, done: int = 0, short_rows: float = 0.0) -> Iterator[Rows]:
-    return Bert(2, 8, 2).rows(text, Namespace(seed=0, tokens=256, short_rows=short_rows), done)
+def batches(text: TokenisedText, done: int = 0, short_rows: float = 0.0, workers: int = 0) -> Iterator[Batch]:
+    options = Namespace(seed=0, tokens=256, short_rows=short_rows, workers=workers)
+    return Bert(2, 8, 2).batches(text, options, PIECES, done)
 
 
 @pytest.mark.parametrize("length", sorted(LONG))
@@ -57,13 +58,14 @@ def test_documents_are_drawn_as_often_as_their_weights_say(text: TokenisedText) 
     assert heavy == pytest.approx(9 * 50 / (9 * 50 + 150), abs=0.03)
 
 
-def test_a_run_has_short_rows_first_and_is_resumed_with_the_same_rows(text: TokenisedText) -> None:
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_run_has_short_rows_first_and_is_resumed_with_the_same_rows(text: TokenisedText, workers: int) -> None:
     short = 2 * CHUNK * 256 / 1e6
     whole = [rows.ids for rows, _ in zip(batches(text, 0, short), range(3 * CHUNK), strict=False)]
     assert {ids.shape[1] for ids in whole[: 2 * CHUNK]} == set(SHORT)
     assert {ids.shape[1] for ids in whole[2 * CHUNK :]} == set(LONG)
     for done in (100, CHUNK - 1, CHUNK, 2 * CHUNK + 7):
-        rest = batches(text, done, short)
+        rest = batches(text, done, short, workers)
         assert all(np.array_equal(next(rest).ids, ids) for ids in whole[done : done + CHUNK // 2])
     assert not np.array_equal(whole[0], whole[CHUNK]), "each chunk draws anew"
 
@@ -77,7 +79,7 @@ def test_each_length_has_its_fraction_of_the_batches(text: TokenisedText) -> Non
 def test_fifteen_percent_of_the_tokens_are_predicted_and_four_fifths_of_them_masked(text: TokenisedText) -> None:
     rows = draw_rows(text, 64, 4000, np.random.default_rng(0))
     batch: Batch = masked(rows, PIECES, np.random.default_rng(0))
-    ids, places, words = batch.ids.numpy(), batch.places.numpy(), batch.words.numpy()
+    ids, places, words = batch.ids, batch.places.astype(int), batch.words
     assert places.shape[1] == round(MASKED * ids.shape[1])
     hidden = np.take_along_axis(rows.ids.astype(np.int64), places, 1)
     assert np.array_equal(hidden, words)
@@ -88,7 +90,7 @@ def test_fifteen_percent_of_the_tokens_are_predicted_and_four_fifths_of_them_mas
     untouched = np.ones(ids.shape, dtype=bool)
     np.put_along_axis(untouched, places, False, 1)
     assert np.array_equal(ids[untouched], rows.ids[untouched])
-    assert np.array_equal(batch.segments.numpy().sum(1), ids.shape[1] - rows.first)
+    assert np.array_equal(batch.segments.sum(1), ids.shape[1] - rows.first)
 
 
 def test_one_document_is_enough_and_too_few_tokens_are_refused(text: TokenisedText) -> None:
