@@ -13,7 +13,16 @@ if SIMULATED:
 
 import torch  # noqa: E402
 
-TABLE: list[str] = []
+
+class Table(list[str]):
+    """Rows of times. Each is written at once to the file that CSEB_GPU_TABLE names: a stopped run keeps its rows."""
+
+    def append(self, row: str) -> None:
+        super().append(row)
+        if file := os.environ.get("CSEB_GPU_TABLE"):
+            head = ["| what | precision | seconds | peak, MB |", "| --- | --- | ---: | ---: |"]
+            Path(file).parent.mkdir(parents=True, exist_ok=True)
+            Path(file).write_text("\n".join([*head, *self]) + "\n", encoding="utf-8")
 
 
 @pytest.fixture
@@ -61,11 +70,7 @@ def bert_base(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(scope="session", autouse=True)
-def table() -> Iterator[list[str]]:
-    """The rows of times, written to the file that CSEB_GPU_TABLE names."""
-    yield TABLE
-    if TABLE and (file := os.environ.get("CSEB_GPU_TABLE")):
-        head = ["| what | precision | seconds | peak, MB |", "| --- | --- | ---: | ---: |"]
-        Path(file).parent.mkdir(parents=True, exist_ok=True)
-        Path(file).write_text("\n".join([*head, *TABLE]) + "\n", encoding="utf-8")
+@pytest.fixture(scope="session")
+def table() -> list[str]:
+    """The rows of times."""
+    return Table()

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 import torch
 
-from cseb.encoder import packing
+from cseb.encoder import packing, random_streams
 from cseb.errors import memory_ran_out
 from cseb.methods.grammar import parse_method
+from cseb.seeds import INIT, Seed, stream_seed
 from cseb.training.build import build
 from cseb.training.checkpoints import Trained
 from cseb.training.devices import set_deterministic
@@ -21,9 +22,11 @@ from tests.gpu.conftest import SIMULATED
 from tests.training.small_runs import DOCUMENTS, LINES, TRAINED, Tiny, letters, method
 
 pytestmark = pytest.mark.gpu
-MOST_WAITS = 8  # of a step of any method on the simulated GPU
+MOST_WAITS = 8 if SIMULATED else 9  # of a step of any method
 PRECISIONS = ("fp32", "tf32", "bf16", "fp16")
 SHORT = "recipe(steps=4,warmup=0,batch_size=16,learning_rate=1e-4,eval_every=4,dropout=1e-9"
+CLOSE = {"promptbert": 1e-3, "infocse": 1e-3}  # relative; rounding of the weights changes these losses as much
+JUMPS = ("scd", "mocose", "promcse", "promcse-sup", "rankencoder")  # by dropout rates of their own, or a threshold
 ONLY_REAL = pytest.mark.skipif(SIMULATED, reason="kernels are not simulated")
 
 
@@ -48,12 +51,23 @@ def test_every_method_trains(tiny: Tiny, device: str, name: str, precision: str)
     assert all(torch.isfinite(tensor.cpu()).all() for tensor in weights if tensor.is_floating_point())
 
 
-@pytest.mark.parametrize("name", [name for name in TRAINED if name not in ("scd", "mocose", "promcse", "promcse-sup")])
+@pytest.mark.parametrize("name", [name for name in TRAINED if name not in JUMPS])
 def test_the_first_loss_is_that_of_a_cpu(tiny: Tiny, device: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(packing, "_supported", lambda backbone: False)  # a GPU computes padded batches
     first = f"{SHORT})+recipe(steps=1,eval_every=1)"
+    expected = on_cpu(lambda: trained(tiny, name, first, "cpu")).curve[0][1]
+    with monkeypatch.context() as other:
+        other.setattr(random_streams, "stream_seed", other_numbers)
+        drawn = on_cpu(lambda: trained(tiny, name, first, "cpu")).curve[0][1]
+    if drawn != pytest.approx(expected, rel=1e-4, abs=1e-6):
+        pytest.skip("the first loss depends on random numbers, and a GPU draws others")
     loss = trained(tiny, name, first, device).curve[0][1]
-    assert loss == pytest.approx(on_cpu(lambda: trained(tiny, name, first, "cpu")).curve[0][1], rel=1e-4)
+    assert loss == pytest.approx(expected, rel=CLOSE.get(name, 1e-4), abs=1e-6)
+
+
+def other_numbers(seed: Seed, path: str) -> int:
+    """Return another seed for every stream but those of new weights."""
+    return stream_seed(seed, path) + (not path.startswith(INIT))
 
 
 @pytest.mark.parametrize(
