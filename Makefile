@@ -4,7 +4,6 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 OLDEST := .venv-oldest
-EXCHANGE := .venv-exchange
 CORE := tests/commands/test_run.py tests/commands/test_mistakes.py tests/commands/test_report.py tests/commands/test_eval.py \
 	tests/embedders/test_modules.py tests/methods tests/encoder/test_encoder.py tests/training/test_every_method.py \
 	tests/training/test_loop.py tests/experiment/test_benchmark.py tests/records tests/analysis tests/statistics \
@@ -23,7 +22,7 @@ core: export COVERAGE_CORE ?= sysmon
 BENCHMARKS ?= $(notdir $(wildcard benchmarks/expected/*))
 check: export CSEB_DATA_DIR ?= $(wildcard ../shared/data)
 
-.PHONY: environment demo test unit core slow lint check docs oldest clean gpu exchange
+.PHONY: environment demo test unit core slow lint check docs oldest clean gpu
 
 environment: $(READY)  ## what demo and test install, alone
 
@@ -65,16 +64,6 @@ slow: $(VENV)/.onnx  ## simulations of the statistics, three dozen kills, one gr
 	$(BIN)/pytest -n 2 --dist loadgroup -m slow --ignore=tests/simulated_gpu $(addprefix --ignore=,$(WITHOUT))
 	CSEB_TEST_GPU=simulated $(BIN)/pytest -n 2 -m gpu tests/gpu -k "waits or untrained or time or speed"
 
-# An environment of its own: mlflow does not allow the pyarrow of constraints.txt.
-$(EXCHANGE)/.ready: pyproject.toml constraints.txt
-	$(PYTHON) -m venv $(EXCHANGE)
-	$(EXCHANGE)/bin/pip install --quiet --constraint constraints.txt torch
-	$(EXCHANGE)/bin/pip install --quiet --editable '.[dev,mlflow,tensorboard,trackio,wandb]'
-	@touch $@
-
-exchange: $(EXCHANGE)/.ready  ## what make test leaves out: experiment trackers
-	$(EXCHANGE)/bin/pytest -q -rs tests/exchange
-
 $(VENV)/.docs: $(READY)
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[docs]'
 	@touch $@
@@ -98,4 +87,4 @@ check: $(READY)  ## do the reproduced numbers of every benchmark with expected r
 	$(foreach name,$(BENCHMARKS),$(BIN)/cseb check $(name) &&) true
 
 clean:
-	rm -rf $(VENV) .venv-newer $(OLDEST) $(EXCHANGE) docs/_build docs/api build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .venv-newer $(OLDEST) docs/_build docs/api build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -18,37 +18,34 @@ from cseb.text import plain, quantity
 
 if TYPE_CHECKING:
     from cseb.experiment.export import Drift
-    from cseb.launchers.job_runner import Event
     from cseb.records.record import Record
     from cseb.records.store import Store
 
 
-TRACKERS = ("trackio", "wandb", "mlflow", "tensorboard")
-SCORE_FORMATS = ("mteb", "eval-results", *TRACKERS)
+SCORE_FORMATS = ("mteb", "eval-results")
 ALL = "all"
 
 
 def write_scores(key: str, results: Path, format: str, to: str, name: str, push: str) -> Exported:
     """Write the scores of one record, or of all. Raises: BadBenchmark, BadResults."""
+    from cseb.data.files import written
+    from cseb.exchange import result_files
     from cseb.records.store import Store, find
 
     if push:
         raise BadBenchmark(f"`format` {format} writes no model; leave `push` out")
     if name and format != "mteb":
         raise BadBenchmark("`name` is about mteb's files; give `format` mteb too")
-    if format in TRACKERS:
-        write, place = _tracking(format, to, results)
-    elif not to:
+    if not to:
         raise BadBenchmark(f"`format` {format} writes result files into a folder; give `to`")
-    else:
-        write, place = _writing(format, Path(to), name), to
     records = Store(results).load()[0] if key == ALL else [find(key, results)[1]]
     records.sort(key=lambda record: (record.method, record.subset.size, record.seed))
     left_out: list[str] = []
     failed = 0
     for record in counted(records, "exporting", len(records)):
         try:
-            reasons = write(record)
+            with written(to):
+                reasons = result_files.FORMATS[format](record, Path(to), name)
         except BadResults as error:
             if len(records) == 1:
                 raise
@@ -56,50 +53,7 @@ def write_scores(key: str, results: Path, format: str, to: str, name: str, push:
         left_out += [reason if len(records) == 1 else f"{record.key}: {reason}" for reason in reasons]
     if records and failed == len(records):
         raise BadResults(f"nothing can be written of {quantity(failed, 'record')}; the first: {left_out[0]}")
-    return Exported(folder=place, left_out=tuple(left_out))
-
-
-def tracked(watch: Callable[[Event], None], tracker: str, results: Path) -> Callable[[Event], None]:
-    """Return a watch that sends each finished record to a tracker too; a failure of the tracker ends nothing."""
-    from cseb.exchange.trackers import track
-    from cseb.launchers.job_runner import Finished
-
-    def hear(event: Event) -> None:
-        watch(event)
-        if isinstance(event, Finished):
-            try:
-                track(event.record, tracker, results / "tensorboard")
-            except BadResults as error:
-                advice = f"cseb export {event.key} --results {results} --format {tracker} tries again"
-                say(plain(f"{error}; {advice}"), err=True)
-
-    return hear
-
-
-def _tracking(tracker: str, to: str, results: Path) -> tuple[Callable[[Record], tuple[str, ...]], str]:
-    from cseb.exchange import trackers
-
-    trackers.check(tracker)
-    if to and tracker != "tensorboard":
-        raise BadBenchmark(f"`to` is for files; the environment variables of {tracker} say where its runs go")
-    folder = Path(to) if to else results / "tensorboard"
-
-    def write(record: Record) -> tuple[str, ...]:
-        trackers.track(record, tracker, folder)
-        return ()
-
-    return write, str(folder) if tracker == "tensorboard" else tracker
-
-
-def _writing(format: str, to: Path, name: str) -> Callable[[Record], tuple[str, ...]]:
-    from cseb.data.files import written
-    from cseb.exchange import result_files
-
-    def write(record: Record) -> tuple[str, ...]:
-        with written(to):
-            return result_files.FORMATS[format](record, to, name)
-
-    return write
+    return Exported(folder=to, left_out=tuple(left_out))
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +87,7 @@ def export(
         str,
         option(
             "onnx and onnx-int8 add an ONNX file to the model. The others contain only scores: for mteb's result "
-            "cache, for the Hugging Face hub (eval-results), or for an experiment tracker.",
+            "cache, or for the Hugging Face hub (eval-results).",
             choices=("transformers", "onnx", "onnx-int8", *SCORE_FORMATS),
         ),
     ] = "transformers",

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cseb.commands.export import tracked
 from cseb.progress import unheard
 from cseb.text import aligned
 
@@ -31,19 +30,15 @@ class PlannedGrid:
     launcher: Launcher  # runs them
     models: Path | None = None  # folder of trained encoders, if they are saved
     remote: bool = False  # whether jobs run on other machines
-    track_to: str = ""  # the experiment tracker that each finished job is sent to, if any
     following: Callable[[], PlannedGrid] | None = None
 
     def run(self, watching: Callable[[Grid], AbstractContextManager[Watch]] | None = None) -> Summary:
         """Run the jobs that have no record yet. watching: returns the display of every event. Raises: CsebError."""
         from cseb.launchers import launch
-        from cseb.launchers.job_runner import first
 
         grid = self.grid
         grid.prepare(self.models)
         with unheard(), watching(grid) if watching else nullcontext(lambda _: None) as watch:
-            if self.track_to and first():
-                watch = tracked(watch, self.track_to, grid.store.folder)  # noqa: PLW2901
             again = frozenset(grid.records) & {job.key for job in grid.todo}
             return launch(
                 grid.in_order() if self.remote else _one_library(grid.in_order()),

@@ -15,7 +15,6 @@ import typer
 from cseb import parameters
 from cseb.commands import hosts
 from cseb.commands.command_line import Call, Quiet
-from cseb.commands.export import TRACKERS
 from cseb.commands.hosts import MOST, MOST_PROCESSES
 from cseb.commands.planned_grid import PlannedGrid, missing_inputs, run_stages
 from cseb.commands.results import Results, joined
@@ -57,7 +56,6 @@ def run(
     track: Annotated[
         str | Sequence[str], option("Tasks to score at every evaluation during training, such as geometry or sts.")
     ] = "",
-    track_to: Annotated[str, option("Send each finished job to this experiment tracker.", choices=TRACKERS)] = "",
     results: Annotated[str | Path, option("Folder of records.")] = "results",
     save_models: Annotated[bool, option("Save trained encoders in the folder models of `results`.")] = False,
     workers: Annotated[str | int, parameters.WORKERS] = "auto",
@@ -172,10 +170,6 @@ def plan_grid(
     workers = hosts.workers_of(str(options.workers), options.threads, device, options.jobs_per_gpu, away, processes)
     at_once = None if away and options.workers == "auto" else workers
     host = hosts.launcher_of(launcher, at_once, details, options.jobs_per_gpu or 1)
-    if options.track_to:
-        from cseb.exchange import trackers
-
-        trackers.check(options.track_to)
     store = Store(Path(results))
     records = {record.key: record for record in (store.load()[0] if store.exists() else [])}
     wanted_again = {"failed": {"failed"}, "all": {"failed", "done"}}.get(options.rerun, set())
@@ -198,7 +192,7 @@ def plan_grid(
     settings = {"processes": processes, "done": done, **given}
     trials = all(job.purpose == "tuning" for job in jobs)
     following = partial(plan_grid, benchmark, results, **settings) if trials else None
-    return PlannedGrid(grid, host, models, away, options.track_to, following)
+    return PlannedGrid(grid, host, models, away, following)
 
 
 def run_on_screen(
