@@ -56,11 +56,7 @@ gpu: $(READY)  ## what only a GPU can show: precisions, equal bits, memory; time
 core: $(READY)  ## the core tests alone, such as on another Python: make core PYTHON=python3.13 VENV=.venv-newer
 	$(BIN)/pytest -n 2 --dist loadgroup -m "not slow" $(CORE) $(if $(MEASURE),$(MEASURED)) $(COVERAGE)
 
-$(VENV)/.onnx: $(READY)
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[onnx]'
-	@touch $@
-
-slow: $(VENV)/.onnx  ## simulations of the statistics, three dozen kills, one grid through every launcher, a fuzz of the commands
+slow: $(READY)  ## simulations of the statistics, three dozen kills, one grid through every launcher, a fuzz of the commands
 	$(BIN)/pytest -n 2 --dist loadgroup -m slow --ignore=tests/simulated_gpu $(addprefix --ignore=,$(WITHOUT))
 	CSEB_TEST_GPU=simulated $(BIN)/pytest -n 2 -m gpu tests/gpu -k "waits or untrained or time or speed"
 

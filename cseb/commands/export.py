@@ -1,10 +1,9 @@
-"""Export the saved model of a run, or its scores: a folder with a card, ONNX, the hub, result files of other tools."""
+"""Export the saved model of a run, or its scores: a folder with a card, the hub, result files of other tools."""
 
 from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -17,7 +16,6 @@ from cseb.progress import counted, tell
 from cseb.text import plain, quantity
 
 if TYPE_CHECKING:
-    from cseb.experiment.export import Drift
     from cseb.records.record import Record
     from cseb.records.store import Store
 
@@ -64,14 +62,12 @@ class Exported:
         card: the model card, Markdown as the Hugging Face hub reads it.
         folder: where the model is; "" if it was not copied.
         address: its address on the hub; "" if it was not pushed.
-        drifts: for each task of the run, the scores of the ONNX file and of the model; empty without such a file.
         left_out: for scores, each task or record that is left out, and why.
     """
 
     card: str = ""
     folder: str = ""
     address: str = ""
-    drifts: tuple[Drift, ...] = ()
     left_out: tuple[str, ...] = ()
 
 
@@ -86,9 +82,9 @@ def export(
     format: Annotated[
         str,
         option(
-            "onnx and onnx-int8 add an ONNX file to the model. The others contain only scores: for mteb's result "
-            "cache, or for the Hugging Face hub (eval-results).",
-            choices=("transformers", "onnx", "onnx-int8", *SCORE_FORMATS),
+            "transformers is the model. The others contain only scores: for mteb's result cache, or for the "
+            "Hugging Face hub (eval-results).",
+            choices=("transformers", *SCORE_FORMATS),
         ),
     ] = "transformers",
     push: Annotated[str, option("Repository of the Hugging Face hub to push to.", metavar="OWNER/NAME")] = "",
@@ -98,18 +94,16 @@ def export(
     """Copy a saved model with its card into a folder, or push it to the Hugging Face hub.
 
     Without `to` and `push` nothing is written, and the model card is printed. The card has the scores with intervals,
-    the training data and the command that repeats the run. An ONNX file is scored on the tasks of the run, and the card
-    says by how much the scores change.
+    the training data and the command that repeats the run.
 
     Returns:
-        The card, where the model is, and the scores of an ONNX file.
+        The card, and where the model is.
 
     Raises:
         BadResults: if there is no such record or model, the folder exists already, the hub refuses, or no score can be
             written in the format.
         BadBenchmark: if options contradict each other.
-        BadSpec: for a bad name of a repository, or if ``cseb[onnx]`` is not installed.
-        BadData: if data of a task are missing, or the encoder cannot be written as ONNX.
+        BadSpec: for a bad name of a repository.
     """
     from cseb.data import hub
     from cseb.data.files import written
@@ -121,8 +115,6 @@ def export(
         raise BadBenchmark("`name` is about mteb's files; give `format` mteb too")
     if private and not push:
         raise BadBenchmark("`private` is about the hub; give `push` OWNER/NAME too")
-    if format != "transformers" and not to and not push:
-        raise BadBenchmark("`format` needs a place for the file: a new folder with `to`, or a repository with `push`")
     if push:
         hub.check_push(push)
     if to and Path(to).exists():
@@ -139,40 +131,33 @@ def export(
     ):
         staged = Path(place, "model")
         shutil.copytree(model, staged)
-        drifts, further = _onnx(staged, format, run, store.folder)
         name = push or str(to)
-        card = card_of(store, run, name=name, further=further)
+        card = card_of(store, run, name=name)
         (staged / "README.md").write_text(card, encoding="utf-8")
         if to:
             staged = staged.rename(to)
         if not push:
-            return Exported(card, str(to), "", drifts)
+            return Exported(card, str(to))
         tell(f"pushing {push}")
         message = f"{run.method}, {run.subset.size:,} sentences, seed {run.seed}: run {run.key} of cseb"
         address = hub.push(staged, push, private=private, message=message)
-        return Exported(card, str(to), address, drifts)
+        return Exported(card, str(to), address)
 
 
 def print_exported(call: Call[Exported]) -> None:
-    """Print the scores of an ONNX file and where the model is, or the card of a model that was not written."""
+    """Print where the model is, or the card of a model that was not written."""
     exported = call()
     if not exported.folder and not exported.address:
         say(exported.card, nl=False)
         return
-    if exported.drifts:
-        from cseb.text import aligned
-
-        rows = [(plain(drift.task), *drift.cells()) for drift in exported.drifts]
-        for line in aligned([("task", "trained", "onnx", "drift"), *rows]):
-            say(line)
     for line in exported.left_out:
         say(f"left out: {plain(line)}")
     for place in filter(None, (exported.folder, exported.address)):
         say(f"written to {plain(place)}")
 
 
-def card_of(store: Store, record: Record, *, name: str = "", further: Sequence[str] = ()) -> str:
-    """Return the model card of a record. name: that users load. further: paragraphs after the scores."""
+def card_of(store: Store, record: Record, *, name: str = "") -> str:
+    """Return the model card of a record. name: that users load."""
     from cseb.data.shipped import ENCODERS
     from cseb.data.weights import locate
     from cseb.embedders.interface import library_loads
@@ -191,19 +176,4 @@ def card_of(store: Store, record: Record, *, name: str = "", further: Sequence[s
         licence=licence_of(locate(began)) if here else "",
         loads=library_loads(model) if model.is_dir() else None,
         others=others,
-        further=further,
     )
-
-
-def _onnx(folder: Path, format: str, record: Record, results: Path) -> tuple[tuple[Drift, ...], list[str]]:
-    """Write the ONNX file; return the changes of scores, and a section for the card."""
-    if format == "transformers":
-        return (), []
-    from cseb.embedders import onnx_graph
-    from cseb.experiment.benchmark import data_folder
-    from cseb.experiment.export import export_onnx, section
-
-    onnx_graph.check()
-    tell("writing the ONNX file")
-    drifts = export_onnx(folder, format, record, data_folder(results, record.benchmark))
-    return drifts, section(format, drifts)

@@ -39,13 +39,12 @@ def model_card(
     loads: bool | None,
     others: Sequence[Record] = (),
     processor: str = "",
-    further: Sequence[str] = (),
 ) -> str:
     """Return the card: YAML that the hub reads, and what a user needs to know about the encoder.
 
     scores: for confidence intervals. name: folder or hub name of the model. licence: as the hub names it; "" if
     unknown. loads: whether SentenceTransformer loads the folder; None if the model was not saved. others: records of
-    runs with other seeds. processor: if it is known better than from the record. further: paragraphs below the scores.
+    runs with other seeds. processor: if it is known better than from the record.
     """
     data = ModelCardData(
         model_name=name.rpartition("/")[2],
@@ -82,7 +81,6 @@ def model_card(
         *(["Its pooling is that of cseb, which must be installed."] if loads is False else []),
         "## Scores",
         *_scores(record, scores, others),
-        *further,
         "## Training data",
         _bullets(_training_data(record, licence)),
         "## Training",

@@ -1,4 +1,4 @@
-"""Export a trained encoder: a checked folder that transformers and sentence-transformers can load, or ONNX."""
+"""Export a trained encoder: a checked folder that transformers and sentence-transformers can load."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import importlib.util
 import json
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, cast
 
@@ -18,27 +18,18 @@ from torch import nn
 
 from cseb.data.files import whole_folder
 from cseb.data.weights import LIBRARY_CONFIG, ORIGIN
-from cseb.embedders import onnx_graph
 from cseb.embedders.folders import saved_encoder
 from cseb.embedders.interface import OWN_MODULE, PART_WEIGHTS
 from cseb.encoder.encoder import Encoder
 from cseb.encoder.families import family_of
 from cseb.encoder.load_check import LONG, TEXTS
-from cseb.errors import BadData, BadResults, first_line
-from cseb.exchange.result_files import CHECKPOINT
+from cseb.errors import BadResults, first_line
 from cseb.experiment.job import Job
-from cseb.experiment.plan import versioned
 from cseb.methods.spec import refuse_unsaved
-from cseb.records.record import Record
-from cseb.reports.formats.markdown import code, pipe
-from cseb.tasks.evaluate import data_sha256, load_task, score_all
-from cseb.tasks.names import parse_tasks
 from cseb.tasks.pairs import row_cosine
-from cseb.tasks.task import Task, Vectors
-from cseb.text import points, quantity
+from cseb.tasks.task import Vectors
 
 CLOSE = 1e-3  # difference of a cosine from 1
-CLOSE_INT8 = 0.1
 MOST_WORDS = 600  # of the longest text, which most encoders cut
 
 
@@ -56,12 +47,6 @@ def check_saved(encoder: Encoder, folder: Path) -> None:
         _compare("sentence-transformers", expected, lambda: _by_library(folder, texts))
 
 
-def check_onnx(encoder: Encoder, through_onnx: Encoder, int8: bool) -> None:
-    """Compare the vectors of an ONNX file with those of its encoder. Raises: BadResults if they differ."""
-    texts = _texts(encoder)
-    _compare("onnxruntime", encoder.embed(texts), lambda: through_onnx.embed(texts), CLOSE_INT8 if int8 else CLOSE)
-
-
 def _texts(encoder: Encoder) -> list[str]:
     """Return short texts, and one that most encoders cut."""
     return [*TEXTS, "a", LONG.upper(), " ".join([LONG] * (min(encoder.limit(), MOST_WORDS) // 16 + 1))]
@@ -76,7 +61,7 @@ def _by_library(folder: Path, texts: Sequence[str]) -> Vectors:
     return vectors
 
 
-def _compare(loader: str, expected: Vectors, encode: Callable[[], Vectors], close: float = CLOSE) -> None:
+def _compare(loader: str, expected: Vectors, encode: Callable[[], Vectors]) -> None:
     try:
         with warnings.catch_warnings(), torch.random.fork_rng(devices=[]):
             warnings.simplefilter("ignore")
@@ -85,7 +70,7 @@ def _compare(loader: str, expected: Vectors, encode: Callable[[], Vectors], clos
         raise BadResults(f"the saved model cannot be loaded by {loader}: {first_line(error)}") from error
     same_shape = vectors.shape == expected.shape
     cosine = float(row_cosine(expected, np.asarray(vectors, np.float32)).min()) if same_shape else 0.0
-    if not cosine >= 1 - close:
+    if not cosine >= 1 - CLOSE:
         raise BadResults(
             f"the saved model is not the model that was scored: loaded by {loader}, its vectors have a cosine of "
             f"{cosine:.3f} with the scored ones. Take another pooler, or report this encoder and method"
@@ -180,64 +165,3 @@ def _write(encoder: Encoder, job: Job, folder: Path) -> None:
 
 def _json(file: Path, content: object) -> None:
     file.write_text(json.dumps(content, indent=2) + "\n")
-
-
-@dataclass(frozen=True, slots=True)
-class Drift:
-    """Scores of one task, of the trained model and of its ONNX file; None if all embeddings are equal."""
-
-    task: str
-    trained: float | None
-    onnx: float | None
-
-    @property
-    def change(self) -> float | None:
-        """The score of the file minus that of the model."""
-        return None if self.trained is None or self.onnx is None else self.onnx - self.trained
-
-    def cells(self) -> tuple[str, str, str]:
-        """Return both scores and the change, such as `-0.12`, as tables show them."""
-        change = "--" if self.change is None else f"{round(self.change, 2) + 0.0:+.2f}"  # no -0.00
-        return points(self.trained), points(self.onnx), change
-
-
-def export_onnx(folder: Path, form: str, record: Record, data_dir: str) -> tuple[Drift, ...]:
-    """Write the ONNX file of a saved model into its folder, and score it on the tasks of the run. Raises: CsebError."""
-    place = Path(data_dir) if data_dir else None
-    tasks, dev = _named(*record.protocol.tasks), _named(record.protocol.dev)
-    if data_sha256((*tasks, *dev), place) != record.protocol.data:
-        raise BadData(f"the data of the tasks are not those of the record {record.key}; give its `data_dir`")
-    loaded = [(task, load_task(task, place)) for task in tasks]
-    encoder = saved_encoder(folder)
-    file = onnx_graph.write(encoder, folder, form)
-    through_onnx = onnx_graph.through(encoder, file, record.protocol.threads)
-    try:
-        check_onnx(encoder, through_onnx, int8=form == "onnx-int8")
-    except BadResults:
-        file.unlink()
-        raise
-    outcomes = score_all(loaded, through_onnx.embed)
-    before = record.points(CHECKPOINT)
-    return tuple(
-        Drift(versioned(task), before.get(versioned(task)), outcome.value)
-        for (task, _), (outcome, _) in zip(loaded, outcomes, strict=True)
-    )
-
-
-def _named(*tasks: str) -> tuple[Task, ...]:
-    """Return tasks by their names in a record."""
-    return tuple(parse_tasks(",".join(task.partition("@")[0] for task in tasks))) if any(tasks) else ()
-
-
-def section(form: str, drifts: Sequence[Drift]) -> list[str]:
-    """Return the paragraphs of a model card on the file."""
-    file = onnx_graph.FILES[form]
-    kind = "weights and activations in 8 bits (dynamic quantisation)" if form == "onnx-int8" else "32 bits"
-    rows = [f"| {pipe(drift.task)} | {' | '.join(drift.cells())} |" for drift in drifts]
-    return [
-        "## ONNX",
-        f"{code(file)}: the backbone, {kind}. From {code('input_ids')} and {code('attention_mask')} it makes "
-        f"{code('last_hidden_state')}; what follows is that of the model. Scored with onnxruntime on the "
-        f"{quantity(len(drifts), 'task')} of the run:",
-        "\n".join(["| task | trained model | ONNX | drift, points |", "| --- | --- | --- | --- |", *rows]),
-    ]

@@ -10,11 +10,11 @@ import pytest
 import torch
 
 import cseb
-from cseb.embedders import find, onnx_graph
+from cseb.embedders import find
 from cseb.embedders.folders import saved_encoder
 from cseb.embedders.interface import EncoderOptions
 from cseb.errors import BadResults
-from cseb.experiment.export import _texts, check_onnx, check_saved
+from cseb.experiment.export import _texts, check_saved
 from tests.conftest import SENTENCES, script_of
 
 Tiny = Callable[[str], Path]
@@ -104,16 +104,3 @@ def test_a_saved_model_is_compared_in_float32(tiny: Tiny, tmp_path: Path, monkey
     check_saved(encoder, tmp_path / "saved")
     encoder.eval_precision = "fp32"
     np.testing.assert_array_equal(compared[0], encoder.embed(_texts(encoder)))
-
-
-def test_an_onnx_file_with_other_vectors_is_refused(tiny: Tiny, tmp_path: Path) -> None:
-    for package in onnx_graph.PACKAGES:
-        pytest.importorskip(package)
-    trained("simcse+mean", tiny("bert"), tmp_path / "saved")
-    encoder = saved_encoder(tmp_path / "saved")
-    through = onnx_graph.through(encoder, onnx_graph.write(encoder, tmp_path / "saved", "onnx"))
-    check_onnx(encoder, through, int8=False)
-    with torch.no_grad():
-        encoder.backbone.embeddings.word_embeddings.weight += torch.randn(16)
-    with pytest.raises(BadResults, match="loaded by onnxruntime"):
-        check_onnx(encoder, through, int8=False)
