@@ -58,7 +58,6 @@ def evaluate(
         str | Path | None,
         option("Folder to store the record in: results on the command line; nothing is stored in Python by default."),
     ] = None,
-    cache: Annotated[str | Path | None, option("Folder that keeps sentence vectors for other tasks.")] = None,
     trust_remote_code: Annotated[bool, parameters.TRUST_REMOTE_CODE] = False,
 ) -> Scores:
     """Score an encoder without training it.
@@ -97,8 +96,7 @@ def evaluate(
     if store is not None:
         store.prepare()
     with arithmetic(threads, "auto", how.device):
-        vectors = Path(cache) if cache else None
-        return score(embedder_of(encoder, how), how, joined(tasks), str(data_dir), store, threads, vectors)
+        return score(embedder_of(encoder, how), how, joined(tasks), str(data_dir), store, threads)
 
 
 def print_scores(call: Call[Scores]) -> None:
@@ -116,8 +114,6 @@ def print_scores(call: Call[Scores]) -> None:
     protocols = ", ".join(sorted({score.protocol for score in record.scores}))
     encoder = f"{record.encoder.name} ({record.encoder.sha256[:8]}), {record.method}"
     say(f"{encoder}, {protocols}; record {record.key} {kept}")
-    if scores.cache:
-        say(f"cache: {scores.cache}")
     say(str(scores))
     for line in reasons(scores.failed):
         say(f"cseb: {as_typed(line, definitions(evaluate))}", err=True)

@@ -1,4 +1,4 @@
-"""Cache of sentence vectors on disk, so that sentences common to several evaluations are encoded once.
+"""Cache of sentence vectors on disk, for an encoding that continues after an interruption and for teachers.
 
 Each encoder, way of encoding and version of cseb has a sub-folder with blocks of sentences in safetensors files. A
 block's name is the hash of its bytes: a damaged block is removed and encoded again. Any number of processes may write
@@ -20,7 +20,6 @@ from cseb.data.bounded import MIB, read_bytes
 from cseb.data.files import write_whole
 from cseb.errors import BadData
 from cseb.tasks.task import Embed, Vectors
-from cseb.text import quantity
 from cseb.version import __version__
 
 BLOCK = 8192  # sentences that are encoded and stored at a time
@@ -30,15 +29,11 @@ SUFFIX = ".safetensors"
 
 
 class Cache:
-    """An `Embed` that encodes only sentences whose vectors are not stored yet.
-
-    encoded: number of sentences encoded. damaged: number of damaged blocks removed.
-    """
+    """An `Embed` that encodes only sentences whose vectors are not stored yet."""
 
     def __init__(self, folder: Path, key: str, embed: Embed) -> None:
         """key: names content and way of encoding. Raises: BadData."""
         self.folder, self.embed = folder / _digest(f"{__version__}\0{key}".encode()), embed
-        self.encoded, self.damaged = 0, 0
         self.vectors: dict[bytes, Vectors] = {}
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -57,18 +52,10 @@ class Cache:
         for start in range(0, len(order), BLOCK):
             block = order[start : start + BLOCK]
             vectors = self.embed([missing[name] for name in block])
-            self.encoded += len(block)
             self.vectors |= dict(zip(block, vectors, strict=True))
             if np.isfinite(vectors).all():
                 self._write(block, vectors)
         return np.stack([self.vectors[name] for name in names])
-
-    def __str__(self) -> str:
-        size = sum(path.lstat().st_size for path in self.folder.glob(f"*{SUFFIX}") if path.is_file())
-        damaged = f"; {quantity(self.damaged, 'damaged block')} removed" if self.damaged else ""
-        return (
-            f"{quantity(self.encoded, 'sentence')} encoded, {size / 2**20:.1f} MB of vectors in {self.folder}{damaged}"
-        )
 
     def _read(self, path: Path) -> None:
         try:
@@ -79,7 +66,6 @@ class Cache:
             arrays = load(content)
             self.vectors |= {name.tobytes(): row for name, row in zip(arrays["names"], arrays["vectors"], strict=True)}
         elif path.is_symlink() or path.is_file():  # if neither, another process has removed it already
-            self.damaged += 1
             path.unlink(missing_ok=True)
 
     def _write(self, block: Sequence[bytes], vectors: Vectors) -> None:
@@ -92,7 +78,7 @@ class Cache:
 
     def _unusable(self, error: OSError | ValueError) -> BadData:
         reason = getattr(error, "strerror", None) or error
-        return BadData(f"`cache` {str(self.folder)[:200]} cannot be used: {reason}; free space or take another folder")
+        return BadData(f"the folder of vectors {str(self.folder)[:200]} cannot be used: {reason}; free some space")
 
 
 def _digest(content: bytes) -> str:

@@ -11,7 +11,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from cseb.embedders.interface import Embedder, EncoderOptions
-from cseb.embedders.vector_cache import Cache
 from cseb.errors import BadData, CsebError
 from cseb.experiment.corpus_checks import vocabulary_remark
 from cseb.experiment.origin import origin, peak_rss_mb
@@ -41,11 +40,10 @@ def evaluate(
     data_dir: str,
     store: Store | None,
     threads: int = 1,
-    cache: Path | None = None,
 ) -> Scores:
     """Score an encoder on tasks and store the record, or return the stored one. Tasks that fail are named in it.
 
-    how: the options it was opened with. threads: of the CPU, which are set already. cache: folder of cached vectors.
+    how: the options it was opened with. threads: of the CPU, which are set already.
     Raises: CsebError if the encoder or the store cannot be used, or no task can be scored.
     """
     named = parse_tasks(tasks)
@@ -67,11 +65,10 @@ def evaluate(
         if line := vocabulary_remark(embedder.folder, texts):
             remark(line)
             notes.append(line)
-    cached = Cache(cache, vector_key(embedder, how), embed) if cache is not None and embedder.alone else None
     scored: list[tuple[Task, Loaded]] = []
     scores: list[Score] = []
     items: dict[str, Items] = {}
-    results = score_each(loaded, cached or embed, alone=embedder.alone, tune=tuner_of(opened))
+    results = score_each(loaded, embed, alone=embedder.alone, tune=tuner_of(opened))
     for (task, data), result in zip(loaded, results, strict=True):
         if isinstance(result, CsebError):
             failed[task.name] = str(result)
@@ -105,7 +102,7 @@ def evaluate(
     )
     if store is not None:
         store.write(record, items)
-    return Scores(names, record, failed, folder, cache=str(cached or ""))
+    return Scores(names, record, failed, folder)
 
 
 def reasons(failed: Mapping[str, str]) -> list[str]:

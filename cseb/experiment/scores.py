@@ -26,7 +26,6 @@ class Scores(Mapping[str, float | None]):
         failed: why a task has no score.
         stored: the folder of the record, if it was written.
         reused: whether the record existed before.
-        cache: a description of the cache, if there is one.
     """
 
     tasks: tuple[str, ...]
@@ -34,7 +33,6 @@ class Scores(Mapping[str, float | None]):
     failed: Mapping[str, str] = field(default_factory=dict)
     stored: Path | None = None
     reused: bool = False
-    cache: str = ""
 
     def __getitem__(self, task: str) -> float | None:
         if task not in self.tasks:
