@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 from cseb import parameters
 from cseb.commands.command_line import Call
-from cseb.commands.results import Results, query, results_of, with_detail
+from cseb.commands.results import Results, as_planned, benchmarks_of, query, results_of, with_detail
 from cseb.commands.screen import say
 from cseb.errors import BadResults, one_of
 from cseb.parameters import command, option
@@ -56,12 +56,10 @@ def plot(
     style.check(Path(out))
     from matplotlib import rc_context
 
-    from cseb.analysis.planned import as_planned, planned_of
-
     folder = results_of(results)
     records = list(folder.records)
     ask = query(methods, sizes, tasks, checkpoint)
-    ask = as_planned(ask, records, planned_of(folder.folder, records))
+    ask = as_planned(ask, records, benchmarks_of(folder.folder, records))
     with rc_context(style.SETTINGS):
         figure = _drawn(name, records, ask, detail)
         style.save(figure, Path(out))

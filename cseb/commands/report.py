@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cseb import parameters
 from cseb.commands.command_line import Call, Out
-from cseb.commands.results import Results, query, results_of, with_detail
+from cseb.commands.results import Results, as_planned, benchmarks_of, query, results_of, with_detail
 from cseb.commands.screen import write
 from cseb.errors import BadResults, one_of
 from cseb.parameters import command, option
@@ -117,17 +117,16 @@ class _Layout:
     def group(self, records: list[Record]) -> tuple[Table, list[Sheet]]:
         """Return the table of records of one encoder and corpus, and the sheets below it."""
         from cseb.analysis.comparable import is_untrained
-        from cseb.analysis.planned import as_planned, planned_of, table_of
         from cseb.analysis.tuning import footer, sensitivities
         from cseb.papers.published_comparison import compared_with_published
 
         untrained = bool(records) and all(map(is_untrained, records))
         ask = replace(self.ask, encoders=True, select="last") if untrained else self.ask
-        planned = planned_of(self.results.folder, records)
+        planned = benchmarks_of(self.results.folder, records)
         ask = replace(as_planned(ask, records, planned), mark=not untrained)  # an untrained encoder has one seed
         kind, special = self.kind, self.special
         if not kind:
-            kind, special = table_of(planned)
+            kind, _, special = (planned[0].table if len(planned) == 1 else "").partition(" ")
         table = self._table(kind or ("tasks" if untrained else "few-shot"), special, records, ask)
         trials = {trial.key: trial for trial in self.results.trials}
         table = table.noted(*footer(sensitivities(records, trials), self.detail))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from cseb.analysis.study import StudyQuery
+    from cseb.experiment.benchmark import Benchmark
     from cseb.records.record import Record, Score
     from cseb.records.store import Problem
 
@@ -199,6 +200,22 @@ def query(methods: Any, sizes: Any, tasks: Any, checkpoint: str, **others: Any) 
         select=checkpoint,  # type: ignore[arg-type]
         **others,
     )
+
+
+def benchmarks_of(folder: Path, records: Iterable[Record]) -> list[Benchmark]:
+    """Return the benchmarks that records of a folder belong to, as they were run. Raises: BadBenchmark."""
+    from cseb.experiment.benchmark import stored_benchmark
+
+    names_of = sorted({record.benchmark for record in records})
+    return [benchmark for name in names_of if (benchmark := stored_benchmark(folder, name)) is not None]
+
+
+def as_planned(query: StudyQuery, records: Sequence[Record], planned: Sequence[Benchmark]) -> StudyQuery:
+    """Return the query with the planned order and seeds, so that a missing run is visible, and a checkpoint."""
+    order = dict.fromkeys(method for benchmark in planned for method in methods_of(benchmark.methods))
+    seeds = {record.seed for record in records}.union(*(range(benchmark.seeds) for benchmark in planned))
+    select = query.select or ("best" if any(record.protocol.dev for record in records) else "last")
+    return replace(query, order=tuple(order), seeds=tuple(sorted(seeds)), select=select)
 
 
 def with_detail(value: str, needed: dict[str, str], name: str) -> tuple[str, str]:

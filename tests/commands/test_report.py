@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from cseb.analysis.planned import planned_of, table_of
+from cseb.commands.results import benchmarks_of
 from cseb.data import shipped
 from cseb.experiment import benchmark as benchmarks
 from cseb.methods.grammar import parse_methods
@@ -190,9 +190,8 @@ def test_every_benchmark_can_be_laid_out_as_it_asks_for(name: str, tmp_path: Pat
     benchmark = benchmarks.load(name)
     file = tmp_path / f"benchmark-{benchmark.name}.yaml"
     file.write_text(benchmarks.text(benchmark), encoding="utf-8")
-    [grid] = planned_of(tmp_path, [record(benchmark=benchmark.name)])
-    assert grid.seeds == benchmark.seeds
-    kind, name_of = table_of([grid])
+    assert benchmarks_of(tmp_path, [record(benchmark=benchmark.name)]) == [benchmark]
+    kind, _, name_of = benchmark.table.partition(" ")
     special = {"ablation": {"full": name_of}, "sensitivity": {"option": name_of}}.get(kind, {})
     records = [
         record(str(method), size=int(1000 * share), resolved=method.at(share).resolved())
