@@ -174,7 +174,7 @@ def disagreements(rows: Sequence[Printed]) -> Iterator[Finding]:
 @cache
 def same_variants() -> frozenset[tuple[str, str, str]]:
     """Return (method, variant, encoder) of variants that are the method as published under another name."""
-    rows = read_table(FOLDER / "same_variants.csv", ("method", "variant", "encoder"))
+    rows = read_table(FOLDER / "same_variants.csv")
     return frozenset((row["method"], row["variant"], row["encoder"]) for row in rows)
 
 

@@ -65,10 +65,10 @@ Pair = tuple[Printed, Printed]
 
 def read_claims(claims: Path, checks: Path) -> list[Claim]:
     """Claims with their checks; a claim without one cannot be tested by the tables alone. Raises: BadData."""
-    stated = read_table(claims, ("id", "paper", "location", "claim", "stated"))
+    stated = read_table(claims)
     papers = {row["id"]: row["paper"] for row in stated}
     held: dict[str, list[Check]] = {name: [] for name in papers}
-    for line, row in enumerate(read_table(checks, ("claim", "check", "a", "b", "expect")), 2):
+    for line, row in enumerate(read_table(checks), 2):
         where = f"{checks}, line {line}"
         if row["claim"] not in papers:
             raise BadData(f"{where}: no claim is called {row['claim']!r} in {claims}")

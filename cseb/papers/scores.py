@@ -7,9 +7,7 @@ again and revise their own, so that one method at one fraction often has several
 from __future__ import annotations
 
 import csv
-import io
 import math
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -17,8 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cseb.data import shipped
-from cseb.data.bounded import open_regular, readable
-from cseb.errors import BadData
+from cseb.data.bounded import readable
 from cseb.registry import TASK_GROUPS
 from cseb.text import percent
 
@@ -26,9 +23,7 @@ if TYPE_CHECKING:  # records load pydantic, which `cseb show` can do without
     from cseb.records.record import Record, Select
 
 
-NEEDED = ("method", "task", "mean")
 TEXTS = ("method", "task", "paper", "table", "setting", "cseb_method", "variant", "encoder", "metric", "flag")
-DECIMAL = re.compile(r"[+-]?[0-9]{1,9}(\.[0-9]{0,12})?", re.ASCII)  # as tables print numbers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,52 +74,26 @@ def shipped_rows() -> tuple[Printed, ...]:
 
 
 def read_scores(path: Path) -> list[Printed]:
-    """Return the numbers in a CSV file with a header.
-
-    Columns: method, task, mean; optional: paper, table, setting, cseb_method, variant, encoder, fraction, metric, std,
-    n_seeds, source_note, flag. Others are ignored. Raises: BadData, naming the line.
-    """
-    return [_printed(row, f"{path}, line {line}", line) for line, row in enumerate(read_table(path, NEEDED), 2)]
+    """Return the numbers in a CSV file with a header: method, task, mean, and further columns of `Printed`."""
+    return [_printed(row, line) for line, row in enumerate(read_table(path), 2)]
 
 
-def read_table(path: Path, needed: Sequence[str]) -> list[dict[str, str]]:
-    """Return the rows of a CSV file by the names in its header. Raises: BadData if it lacks a needed column."""
-    try:
-        with readable(path), open_regular(path) as file, io.TextIOWrapper(file, "utf-8-sig", newline="") as stream:
-            reader = csv.DictReader(stream, restval="")
-            names = tuple(reader.fieldnames or ())
-            if missing := [name for name in needed if name not in names]:
-                raise BadData(f"{path} has no column {missing[0]!r}; wanted: {', '.join(needed)}; found: {names}")
-            return [{name: _printable(row[name]) for name in names} for row in reader]
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise BadData(f"{path} is no CSV file in UTF-8: {error}") from None
+def read_table(path: Path) -> list[dict[str, str]]:
+    """Return the rows of a CSV file by the names in its header. Raises: BadData."""
+    with readable(path), path.open(encoding="utf-8-sig", newline="") as file:
+        return [{name: text.strip() for name, text in row.items()} for row in csv.DictReader(file, restval="")]
 
 
-def _printable(text: str | None) -> str:
-    """Return a cell on one line, without codes that a terminal would obey."""
-    return "".join(letter if letter.isprintable() else " " for letter in text or "").strip()
-
-
-def _printed(row: Mapping[str, str], where: str, line: int) -> Printed:
-    numbers: dict[str, float | None] = {}
-    for name in ("mean", "std", "fraction", "n_seeds"):
-        text = row.get(name, "")
-        if text and not DECIMAL.fullmatch(text):
-            raise BadData(f"{where}: {name} is {text[:40]!r}; a decimal number or nothing is allowed")
-        numbers[name] = float(text) if text else None
-    mean, seeds = numbers["mean"], numbers["n_seeds"]
-    if mean is None or not row["method"] or not row["task"]:
-        raise BadData(f"{where}: method, task and mean are needed in every row")
-    if seeds is not None and (seeds < 1 or seeds != int(seeds)):
-        raise BadData(f"{where}: n_seeds is {row['n_seeds'][:40]!r}; a number of runs is needed")
+def _printed(row: Mapping[str, str], line: int) -> Printed:
+    std, fraction = (float(text) if (text := row.get(name)) else None for name in ("std", "fraction"))
     return Printed(
         **{name: row.get(name, "") for name in TEXTS},
-        mean=mean,
+        mean=float(row["mean"]),
         text=row["mean"],
-        std=numbers["std"],
+        std=std,
         std_text=row.get("std", ""),
-        fraction=numbers["fraction"],
-        n_seeds=None if seeds is None else int(seeds),
+        fraction=fraction,
+        n_seeds=int(seeds) if (seeds := row.get("n_seeds")) else None,
         note=row.get("source_note", ""),
         line=line,
     )

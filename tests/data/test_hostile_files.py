@@ -16,7 +16,6 @@ from cseb.data.corpus import read_corpus
 from cseb.data.tables import read_table
 from cseb.errors import BadBenchmark, BadData, BadResults
 from cseb.experiment import benchmark as benchmarks
-from cseb.papers import scores as published
 from cseb.records.store import Store
 from cseb.tasks.own import task_file
 
@@ -47,7 +46,6 @@ READERS: dict[str, Callable[[Path], object]] = {
     "task.tsv": lambda path: task_file(str(path)).load(None),
     "task.json": read_table,
     "grid.yaml": read_yaml,
-    "scores.csv": published.read_scores,
 }
 
 

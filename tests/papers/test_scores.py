@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from cseb.errors import BadData
 from cseb.methods.grammar import parse_method
 from cseb.papers.scores import Printed, departures, encoder_id, published, read_scores, shipped_rows
 from cseb.registry import METHODS
@@ -98,23 +97,6 @@ def test_triples_are_no_wikipedia() -> None:
     assert list(departures(record("simcse-sup", size=100_000, encoder=BERT), "best", row)) == [
         "no labelled triples, theirs NLI"
     ]
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("method,task\nsimcse,sts12\n", "no column 'mean'"),
-        ("method,task,mean\nsimcse,sts12,x\n", "line 2: mean is 'x'; a decimal"),
-        ("method,task,mean\nsimcse,sts12,1\nsimcse,,2\n", "line 3: method, task and mean"),
-        ("method,task,mean,std\nsimcse,sts12,1,nan\n", "line 2: std is 'nan'"),
-        ("method,task,mean,n_seeds\nsimcse,sts12,1,0\n", "line 2: n_seeds is '0'"),
-    ],
-)
-def test_a_file_that_is_none_says_where(tmp_path: Path, text: str, words: str) -> None:
-    path = tmp_path / "mine.csv"
-    path.write_text(text)
-    with pytest.raises(BadData, match=words):
-        read_scores(path)
 
 
 def test_three_columns_are_enough(tmp_path: Path) -> None:
