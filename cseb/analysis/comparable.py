@@ -8,8 +8,9 @@ from typing import Any
 
 from cseb.errors import BadResults, CsebError, did_you_mean
 from cseb.methods.part_facts import facts, is_part
+from cseb.records.differences import tag
 from cseb.records.method_text import Stated
-from cseb.records.record import Record, Source, data_sha256
+from cseb.records.record import Record, data_sha256
 from cseb.registry import TASKS
 from cseb.text import plain
 from cseb.version import ENCODER_VERSION, TRAINER_VERSION, WORD_VERSIONS
@@ -132,11 +133,6 @@ def scored_on(several: list[list[Record]], tasks: Sequence[str]) -> list[list[Re
 def is_untrained(record: Record) -> bool:
     """Return whether `cseb eval` made the record: no sentence was trained on."""
     return record.subset.size == 0
-
-
-def tag(source: Source) -> str:
-    """Return the name and the beginning of the hash, such as bert-base-uncased@86b5c2d1."""
-    return f"{plain(source.name)}@{source.sha256[:8]}"
 
 
 def _bare(task: str) -> str:

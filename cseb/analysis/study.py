@@ -8,8 +8,9 @@ from functools import cached_property
 from math import isclose
 from typing import Literal
 
-from cseb.analysis.comparable import is_untrained, other_versions, refuse_differences, stale, tag
+from cseb.analysis.comparable import is_untrained, other_versions, refuse_differences, stale
 from cseb.errors import BadResults, did_you_mean
+from cseb.records.differences import tag
 from cseb.records.method_text import part_differences
 from cseb.records.record import Record, Select
 from cseb.text import plain, quantity

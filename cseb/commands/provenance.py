@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from math import isfinite
 
-from cseb.analysis.comparable import is_untrained, stale, tag
+from cseb.analysis.comparable import is_untrained, stale
 from cseb.analysis.tuning import dev_score
 from cseb.errors import CsebError
 from cseb.methods.grammar import parse_method
@@ -133,40 +133,6 @@ def _origin(record: Record) -> Iterator[Row]:
     yield "cseb", plain(origin.cseb + (f", commit {origin.commit}" if origin.commit else ""))
     yield "computed by", f"trainer@{record.trainer_version}, encoder@{record.encoder_version}"
     yield "versions", plain(", ".join(f"{name} {version}" for name, version in origin.versions.items()))
-
-
-FIELDS: dict[str, Callable[[Record], str]] = {
-    "method": lambda record: record.method,
-    "encoder": lambda record: tag(record.encoder),
-    "corpus": lambda record: tag(record.corpus),
-    "written by": lambda record: "" if record.generated is None else str(record.generated),
-    "external inputs": lambda record: ", ".join(map(tag, record.outside)),
-    "sentences": lambda record: f"{record.subset.size:,} ({percent(record.subset.fraction)})",
-    "subset": lambda record: record.subset.sha256[:8],
-    "seed": lambda record: str(record.seed),
-    "data seen": lambda record: ", ".join(record.data_seen) or "none",
-    "tasks": lambda record: ", ".join(record.protocol.tasks),
-    "task data": lambda record: record.protocol.data[:8],
-    "evaluation": lambda record: ", ".join(sorted({score.protocol for score in record.scores})),
-    "checkpoint": lambda record: f"best on {record.protocol.dev}" if record.protocol.dev else "last",
-    "threads": lambda record: str(record.protocol.threads),
-    "processes": lambda record: str(record.protocol.processes),
-    "device": lambda record: f"{record.protocol.device}, {record.origin.device}",
-    "dtype": lambda record: record.origin.dtype,
-    "linear layers": lambda record: record.origin.linear,
-    "machine": lambda record: record.origin.machine,
-    "cseb": lambda record: f"{record.origin.cseb} {record.origin.commit}".strip(),
-    "versions": lambda record: ", ".join(f"{name} {version}" for name, version in record.origin.versions.items()),
-}
-DifferenceRow = tuple[str, str, str]
-
-
-def field_differences(a: Record, b: Record) -> list[DifferenceRow]:
-    """Return (field, in A, in B) for what differs, methods part by part."""
-    rows = [(name, plain(read(a)), plain(read(b))) for name, read in FIELDS.items()]
-    parts = [] if a.resolved == b.resolved else part_differences(a.parts, b.parts)
-    rows[1:1] = [(f"part {part.name}", part.a, part.b) for part in parts]
-    return [row for row in rows if row[1] != row[2]]
 
 
 def score_differences(a: Record, b: Record) -> list[tuple[str, str, str, str]]:

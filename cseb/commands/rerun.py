@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
-from itertools import islice
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any
@@ -79,6 +78,7 @@ def rerun(
         CsebError: if the job cannot be run here as it was.
     """
     from cseb.experiment.benchmark import data_folder, stored_benchmark
+    from cseb.records.differences import conditions, differences
     from cseb.records.store import Store, find
 
     store, recorded = find(str(record), Path(results))
@@ -102,10 +102,12 @@ def rerun(
     return Rerun(
         recorded.key,
         tuple(compared(repeated, recorded, kept, items)),
-        conditions := tuple(condition_differences(repeated, recorded)),
+        environment := tuple(
+            f"{name} {now}, in the record {before}" for name, now, before in differences(repeated, recorded, conditions)
+        ),
         items is not None,
         len(left_out),
-        not conditions and (recorded.protocol.device == "cpu" or recorded.origin.deterministic),
+        not environment and (recorded.protocol.device == "cpu" or recorded.origin.deterministic),
         largest_gap(repeated, recorded),
     )
 
@@ -187,34 +189,18 @@ def compared(
     repeated: Record, record: Record, items: Mapping[str, Items], recorded: Mapping[str, Items] | None
 ) -> list[tuple[str, str]]:
     """Return (what, by how much) for all that is not bit-equal; items are left out if the record has none (None)."""
-    from cseb.regression.comparison import curve_differences
+    from cseb.records.differences import differences, scores, training
 
-    differing = [
-        (name, f"{plain(str(now))}, in the record {plain(str(before))}")
-        for name, now, before in (
-            ("status", repeated.status, record.status),
-            ("subset", repeated.subset.sha256[:8], record.subset.sha256[:8]),
-        )
-        if now != before
-    ]
-    differing += [("training", message) for message in islice(curve_differences(repeated, record), 1)]
-    scores = {f"{score.task} {score.select}": score for score in repeated.scores}
-    others = {f"{score.task} {score.select}": score for score in record.scores}
-    for name in dict.fromkeys([*scores, *others]):
-        score, other = scores.get(name), others.get(name)
-        if score is None or other is None:
-            differing.append((name, "not in the record" if other is None else "only in the record"))
-        elif score.value != other.value:
-            values = ["none" if value is None else f"{value:.6f}" for value in (score.value, other.value)]
-            gap = "" if score.value is None or other.value is None else f" ({score.value - other.value:+.3g})"
-            differing.append((name, f"{values[0]}, in the record {values[1]}{gap}"))
-        elif asdict(score) != asdict(other):
-            differing.append((name, "equal, but its details differ"))
+    differing: dict[str, tuple[str, str]] = {}  # one for the training, and one for each score
+    for read in (training, scores):
+        for name, now, before in differences(repeated, record, read):
+            place = "training" if read is training else name.partition(",")[0]
+            differing.setdefault(place, (name, f"{now}, in the record {before}"))
     if recorded is not None:
         for name in sorted({*items, *recorded}):
             if message := _item_difference(items.get(name), recorded.get(name)):
-                differing.append((f"items {name}", message))
-    return differing
+                differing[f"items {name}"] = f"items {name}", message
+    return list(differing.values())
 
 
 def largest_gap(repeated: Record, record: Record) -> float:
@@ -238,14 +224,3 @@ def _item_difference(now: Items | None, before: Items | None) -> str:
     unequal = ~((now == before) | (np.isnan(now) & np.isnan(before)))
     most = float(np.max(np.abs(now - before), initial=0.0, where=np.isfinite(now - before)))
     return f"{int(unequal.sum())} of {now.size} differ, by {most:.3g} at most"
-
-
-def condition_differences(repeated: Record, record: Record) -> list[str]:
-    """Return the differences in the environment of the two runs: library versions, machine, device, cseb itself."""
-    now, before = repeated.origin, record.origin
-    names = {"cseb": "cseb", "commit": "commit", "machine": "machine", "device": "device", "dtype": "dtype"}
-    names |= {"linear layers": "linear"} if before.linear else {}  # older records do not say
-    pairs = {name: (getattr(now, field), getattr(before, field)) for name, field in names.items()}
-    for library in {**before.versions, **now.versions}:
-        pairs[library] = now.versions.get(library, ""), before.versions.get(library, "")
-    return [f"{name} {a or 'none'}, in the record {b or 'none'}" for name, (a, b) in pairs.items() if a != b]

@@ -89,12 +89,14 @@ def print_shown(
 
 def _differences(a: str, b: str, results: Path) -> str:
     """Return how two records differ, and their scores."""
-    from cseb.commands.provenance import field_differences, score_differences
+    from cseb.commands.provenance import score_differences
+    from cseb.records.differences import computation, conditions, differences, inputs
     from cseb.records.store import find
     from cseb.text import aligned
 
     first, second = (find(key, results)[1] for key in (a, b))
-    rows, scores = field_differences(first, second), score_differences(first, second)
+    rows = list(differences(first, second, inputs, computation, conditions))
+    scores = score_differences(first, second)
     fields = aligned([("differs", "A", "B"), *rows]) if rows else ["nothing differs but the run itself"]
     table = aligned([("score", "A", "B", "B - A"), *scores]) if scores else ["neither has scores: failed or collapsed"]
     return "\n".join([*fields, "", *table])

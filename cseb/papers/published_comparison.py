@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from cseb.analysis.comparable import tag
 from cseb.analysis.stats import Cell
 from cseb.papers.scores import Printed, departures, printed_name, published
+from cseb.records.differences import tag
 from cseb.records.record import Record
 from cseb.reports.document import Line, Sheet
 from cseb.reports.documents import number

@@ -6,11 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from cseb.analysis.comparable import tag
 from cseb.analysis.stats import score
 from cseb.errors import BadResults
-from cseb.records.method_text import part_differences
-from cseb.records.record import Record, Select, Trace
+from cseb.records.differences import computation, differences, inputs, scores, tag, training
+from cseb.records.record import Record, Select
 from cseb.text import aligned, percent, plain, quantity
 
 ADVICE = (
@@ -149,9 +148,6 @@ def _reason(new: Record | None, old: Record | None, fresh: float | str, expected
     return f"the expectation itself is {expected}" if isinstance(expected, str) else ""
 
 
-Facts = dict[str, object]  # in the order of causes: inputs, training step by step, scores
-
-
 def unchanged(
     fresh: Iterable[Record], expected: Iterable[Record], digests: Mapping[str, str], expected_digests: Mapping[str, str]
 ) -> list[CheckResult]:
@@ -172,59 +168,12 @@ def unchanged(
     return results
 
 
-def curve_differences(new: Record, old: Record) -> Iterator[str]:
-    """Yield the differences in the course of training, in the order of its steps."""
-    if new.trace is not None and old.trace is not None:
-        yield from _unequal(_curve(new.trace), _curve(old.trace))
-
-
 def _differences(
     new: Record, old: Record, digests: Mapping[str, str], expected_digests: Mapping[str, str]
 ) -> Iterator[str]:
-    yield from _unequal(_inputs(new), _inputs(old))
-    for part in part_differences(new.parts, old.parts):
-        yield f"resolved: {part.name}: {part.a}, expected {part.b}"
-    yield from _unequal(_computation(new), _computation(old))
-    yield from curve_differences(new, old)
-    yield from _unequal(_scores(new), _scores(old))
+    for name, value, expected in differences(new, old, inputs, computation, training, scores):
+        yield f"{name}: {value}, expected {expected}"
     for name, digest in digests.items():
         if name.startswith(new.key) and expected_digests.get(name, digest) != digest:
             select = name.rpartition("/")[2]
             yield f"items of the {select} checkpoint: digest {digest[:8]}, expected {expected_digests[name][:8]}"
-
-
-def _unequal(new: Facts, old: Facts) -> Iterator[str]:
-    for name in {**new, **old}:
-        if new.get(name) != old.get(name):
-            yield f"{name} {plain(str(new.get(name, 'none')))}, expected {plain(str(old.get(name, 'none')))}"
-
-
-def _inputs(record: Record) -> Facts:
-    sources = {"encoder:": record.encoder, "corpus:": record.corpus}
-    sources |= {f"also used: {source.name}": source for source in record.outside}
-    facts: Facts = {name: f"{source.name} {source.sha256[:8]}" for name, source in sources.items()}
-    return facts | {"subset:": record.subset.sha256[:8]}
-
-
-def _computation(record: Record) -> Facts:
-    protocol = {
-        f"protocol.{name}:": getattr(record.protocol, name)
-        for name in ("tasks", "data", "dev", "threads", "device", "processes")
-    }
-    versions = {f"{name}:": getattr(record, name) for name in ("trainer_version", "encoder_version")}
-    return {**versions, **protocol, "status:": record.status}
-
-
-def _curve(trace: Trace) -> Facts:
-    facts: Facts = {}
-    for step, loss, dev in trace.curve:
-        facts |= {f"training at step {step}: mean loss": loss, f"training at step {step}: dev": dev}
-    return facts | {"steps:": trace.steps, "best step:": trace.best_step}
-
-
-def _scores(record: Record) -> Facts:
-    facts: Facts = {}
-    for result in record.scores:
-        where = f"{result.task} {result.select}"
-        facts |= {f"{where}:": result.value, **{f"{where}, {name}:": value for name, value in result.detail.items()}}
-    return facts

@@ -6,9 +6,9 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from cseb.analysis.comparable import tag
 from cseb.analysis.stats import Cell
 from cseb.analysis.study import Study
+from cseb.records.differences import tag
 from cseb.records.record import Overlap, Select, Source
 from cseb.records.store import Problem
 from cseb.text import percent, plain, quantity

@@ -9,11 +9,12 @@ from itertools import pairwise
 import numpy as np
 
 from cseb.analysis import paired
-from cseb.analysis.comparable import is_untrained, tag
+from cseb.analysis.comparable import is_untrained
 from cseb.analysis.item_scores import ItemScores
 from cseb.analysis.paired import Sample, compared, samples
 from cseb.analysis.study import Study
 from cseb.errors import BadResults, did_you_mean
+from cseb.records.differences import tag
 from cseb.records.record import Select
 from cseb.reports.captions import averaged, bare, not_shown, signature
 from cseb.reports.comparison import INTERVALS, SCOPES, Subject, cluster_notes, difference_values, effects, interval_text

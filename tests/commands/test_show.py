@@ -2,26 +2,28 @@
 
 from pathlib import Path
 
-from cseb.commands.provenance import field_differences, score_differences
+from cseb.commands.provenance import score_differences
+from cseb.records.differences import computation, conditions, differences, inputs
 from cseb.records.store import Store
 from cseb.registry import TASK_GROUPS
 from tests.command_line import call, printed
 from tests.factory import record
 from tests.world import WORLD
 
+FACTS = (inputs, computation, conditions)
 STS = tuple(f"{name}@1" for name in TASK_GROUPS["sts"])
 
 
 def test_fields_that_differ_and_no_others() -> None:
     a, b = record(), record(seed=1, torch="2.8.0", resolved="dropout()@1 mean()@1 recipe(steps=90, dropout='model')@1")
-    assert {name: (x, y) for name, x, y in field_differences(a, b)} == {
+    assert {name: (x, y) for name, x, y in differences(a, b, *FACTS)} == {
         "part cls@1": ("no options", "absent"),
         "part mean@1": ("absent", "no options"),
         "part recipe@1": ("steps=60", "steps=90"),
         "seed": ("0", "1"),
-        "versions": ("python 3.11.7, torch 2.7.0", "python 3.11.7, torch 2.8.0"),
+        "torch": ("2.7.0", "2.8.0"),
     }
-    assert field_differences(a, a) == []
+    assert list(differences(a, a, *FACTS)) == []
 
 
 def test_scores_are_compared_by_task_and_checkpoint() -> None:

@@ -78,11 +78,11 @@ CURVE = Trace(steps=60, best_step=40, curve=((20, 1.5, 60.0), (40, 1.26, 62.5)))
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (changed(encoder=Source(name="bert", sha256="0" * 64)), "encoder: bert 00000000, expected bert"),
+        (changed(encoder=Source(name="bert", sha256="0" * 64)), "encoder: bert@00000000, expected bert@"),
         (changed(subset=Subset(size=100, fraction=0.001, sha256="6" * 64)), "subset: 66666666, expected 55555555"),
-        (changed(parts=read_method("dropout()@1 mean()@1")), "resolved: mean@1: no options, expected absent"),
-        (changed(trainer_version=2), "trainer_version: 2, expected 1"),
-        (changed(trace=CURVE), "training at step 40: mean loss 1.26, expected 1.25"),
+        (changed(parts=read_method("dropout()@1 mean()@1")), "part mean@1: no options, expected absent"),
+        (changed(trainer_version=2), "trainer version: 2, expected 1"),
+        (changed(trace=CURVE), "training at step 40, mean loss: 1.26, expected 1.25"),
         (rescored(value=60.1), "sts13@1 best: 60.1, expected 60.0"),
         (
             rescored(detail={"spearman.mean": 60.0, "pearson.all": 61.0}),
