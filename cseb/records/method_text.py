@@ -6,14 +6,14 @@ parts are separated by one space. Values are Python literals: a quoted one may c
 
 from __future__ import annotations
 
-import math
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated, Any
 
-from pydantic import PlainSerializer, PlainValidator, WithJsonSchema
+from pydantic import PlainSerializer, PlainValidator, ValidationInfo, WithJsonSchema
 
 from cseb.errors import BadResults, BadSpec
 from cseb.methods.grammar import parse_part
@@ -143,7 +143,6 @@ def _unreadable(rest: str) -> BadResults:
     )
 
 
-FIELDS = {"name", "version", "options"}
 PART_SCHEMA = {
     "type": "object",
     "properties": {
@@ -151,16 +150,9 @@ PART_SCHEMA = {
         "version": {"type": "integer", "minimum": 1},
         "options": {"type": "object"},
     },
-    "required": sorted(FIELDS),
+    "required": ["name", "options", "version"],
     "additionalProperties": False,
 }
-
-
-def read_parts(data: object) -> tuple[Stated, ...]:
-    """Return parts from data. Raises: ValueError, which pydantic reports."""
-    if not isinstance(data, list | tuple):
-        raise ValueError("parts are a list")
-    return tuple(part if isinstance(part, Stated) else _part(part) for part in data)
 
 
 def part_data(parts: Iterable[Stated]) -> list[dict[str, Any]]:
@@ -168,30 +160,25 @@ def part_data(parts: Iterable[Stated]) -> list[dict[str, Any]]:
     return [{"name": stated.part.name, "version": stated.version, "options": dict(stated.options)} for stated in parts]
 
 
-def _part(data: object) -> Stated:
-    if not isinstance(data, dict) or set(data) != FIELDS:
-        raise ValueError("a part has name, version and options")
-    name, version, options = data["name"], data["version"], data["options"]
-    if not isinstance(name, str) or not name.isidentifier():
-        raise ValueError("the name of a part is a word")
-    if isinstance(version, bool) or not isinstance(version, int) or version < 1:
-        raise ValueError("the version of a part is a whole number of at least 1")
-    if not isinstance(options, dict):
-        raise ValueError("the options of a part are values by name")
-    return Stated(Part(name, tuple((str(key), _option(value)) for key, value in options.items())), version)
+@lru_cache(maxsize=4096)
+def _in_json(parts: tuple[Stated, ...]) -> object:
+    return json.loads(json.dumps(part_data(parts)))
 
 
-def _option(value: object) -> Option:
-    if isinstance(value, list | tuple):
-        return tuple(map(_option, value))
-    if value is None or isinstance(value, bool | int | str) or (isinstance(value, float) and math.isfinite(value)):
-        return value
-    raise ValueError("an option is a finite number, a word, null, or a list of them")
+def _agreeing(data: object, info: ValidationInfo) -> tuple[Stated, ...]:
+    """Return the parts of the field `resolved`, if the data say the same. Raises: ValueError, for pydantic."""
+    try:
+        parts = read_method(info.data.get("resolved", ""))
+    except BadResults as error:
+        raise ValueError(str(error)) from None
+    if data not in (parts, _in_json(parts)):
+        raise ValueError("resolved and parts are two methods")
+    return parts
 
 
 Parts = Annotated[
     tuple[Stated, ...],
-    PlainValidator(read_parts),
+    PlainValidator(_agreeing),
     PlainSerializer(part_data),
     WithJsonSchema({"type": "array", "items": PART_SCHEMA}),
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
-from typing import Annotated, Any, Final, Literal, Self
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import (
     BaseModel,
@@ -13,12 +13,11 @@ from pydantic import (
     FiniteFloat,
     SerializerFunctionWrapHandler,
     model_serializer,
-    model_validator,
 )
 from pydantic.dataclasses import dataclass
 
 from cseb.data.provenance import Provenance
-from cseb.records.method_text import Parts, written
+from cseb.records.method_text import Parts
 from cseb.text import quantity
 
 SCHEMA: Final = 2  # the format of records
@@ -215,12 +214,6 @@ class Record(BaseModel):
     def measured(self) -> tuple[tuple[str, str, Select], ...]:
         """Return task, protocol and checkpoint of each score."""
         return tuple((score.task, score.protocol, score.select) for score in self.scores)
-
-    @model_validator(mode="after")
-    def _one_method(self) -> Self:
-        if written(self.parts) != self.resolved:
-            raise ValueError("resolved and parts are two methods")
-        return self
 
     @model_serializer(mode="wrap")
     def _without_empty_fields(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
