@@ -26,7 +26,7 @@ import torch
 
 from cseb.embedders import find
 from cseb.embedders.interface import EncoderOptions
-from cseb.embedders.vector_cache import Cache
+from cseb.embedders.vector_cache import stored
 from cseb.registry import TASK_GROUPS
 from cseb.tasks.names import parse_tasks
 from cseb.tasks.task import Embed, Vectors
@@ -88,7 +88,7 @@ def main() -> None:
     embed: Embed = hashed_words
     if options.encoder:
         embedder = find(options.encoder, EncoderOptions(pooler="mean"))
-        embed = Cache(options.cache, embedder.source.sha256, embedder.open())
+        embed = stored(options.cache, embedder.source.sha256, embedder.open())
     differ = 0
     for task in parse_tasks(options.tasks):
         loaded = task.load(options.data_dir)

@@ -110,7 +110,7 @@ def embed(
     from cseb.commands.hosts import device_of
     from cseb.commands.train import arithmetic
     from cseb.embedders.interface import EncoderOptions
-    from cseb.embedders.vector_cache import Cache
+    from cseb.embedders.vector_cache import stored
     from cseb.experiment.evaluate import vector_key
 
     file = Path(out) if out else None
@@ -124,7 +124,7 @@ def embed(
         tell("loading the encoder")
         encode: Embed = embedder.open()
         if blocks is not None and embedder.alone:
-            encode = Cache(blocks, vector_key(embedder, options), encode)
+            encode = stored(blocks, vector_key(embedder, options), encode)
         vectors: npt.NDArray[np.floating[Any]] = np.asarray(encode(texts), np.float32)
     broken = np.flatnonzero(~np.isfinite(vectors).all(axis=1))
     if len(broken):

@@ -16,7 +16,7 @@ from cseb.data.corpus import Corpus
 from cseb.data.overlap import TaskTexts
 from cseb.data.subset import draw
 from cseb.embedders.interface import Embedder, EncoderOptions
-from cseb.embedders.vector_cache import Cache
+from cseb.embedders.vector_cache import stored
 from cseb.encoder import linear
 from cseb.encoder.distributed import distributed_context
 from cseb.encoder.encoder import Encoder
@@ -64,13 +64,13 @@ def vectors(stage: Outside, device: str, threads: int, trust_remote_code: bool) 
 
     def embed(texts: Sequence[str]) -> Vectors:
         teacher = find(stage.encoder, stage.pooler, device, trust_remote_code)
-        loaded = cache(teacher.open)
         if not teacher.alone:
-            return loaded()(texts)
+            return teacher.open()(texts)
         by = (teacher.source.sha256, teacher.resolved, device, str(threads), linear.taken(), torch.__version__)
         key = hashlib.sha256("\0".join((*by, *texts)).encode("utf-8", "surrogatepass")).hexdigest()
+        loaded = cache(teacher.open)
         try:
-            return Cache(cache_folder(), key, lambda missing: loaded()(missing))(texts)  # noqa: PLW0108 (loads only if a text is missing)
+            return stored(cache_folder(), key, lambda missing: loaded()(missing))(texts)  # noqa: PLW0108 (loads only if a text is missing)
         except BadData:  # the folder cannot be written
             return loaded()(texts)
 

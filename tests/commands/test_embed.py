@@ -79,7 +79,7 @@ def test_an_interrupted_run_continues(tmp_path: Path, monkeypatch: pytest.Monkey
     out = tmp_path / "v.parquet"
     with pytest.raises(KeyboardInterrupt):
         cseb.embed(lengths, LINES, out=out)
-    assert not out.exists() and len(list((tmp_path / "v.parquet.blocks").rglob("*.safetensors"))) == 2
+    assert not out.exists() and len(list((tmp_path / "v.parquet.blocks").rglob("*.npz"))) == 2
     cseb.embed(lengths, LINES, out=out)
     assert encoded == [3, 8, 8, 0, 3, 4]  # the rest alone
     assert read(out)[1][:, 0].tolist() == [len(text) for text in LINES]

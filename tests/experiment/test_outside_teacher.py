@@ -62,7 +62,7 @@ def test_a_job_trains_with_its_teacher_and_gives_the_same_bits_from_kept_vectors
         training = JobTraining.of(job, pack("mine", SENTENCES))
         curves.append(training.run(lambda look: None).curve)
     assert curves[0] == curves[1]
-    assert len(list((tmp_path / "kept").rglob("*.safetensors"))) == 1
+    assert len(list((tmp_path / "kept").rglob("*.npz"))) == 1
 
 
 def test_vectors_are_kept_for_the_same_list_of_texts_alone(
