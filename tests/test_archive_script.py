@@ -19,28 +19,12 @@ def folder(path: Path, *records: Record, items: dict[str, np.ndarray] = BOTH) ->
     return stored(path, *records, items=items).folder
 
 
-def names(out: Path) -> list[str]:
-    return sorted(path.name for path in out.iterdir() if path.suffix in {".zip", ".xz"})
-
-
 PAIR = (("items", ""), ("records", ".xz"))
 
 
 def size(out: Path, number: str = "") -> int:
     paths = (out / f"{kind}{number}.zip{end}" for kind, end in PAIR)
     return sum(path.stat().st_size for path in paths if path.is_file())
-
-
-def test_what_is_archived_stays_and_new_records_go_into_the_next_archive(tmp_path: Path) -> None:
-    entry, two = (folder(tmp_path / name, record(name), record("msse")) for name in ("simcse", "micse"))
-    three, out = folder(tmp_path / "tsdae", record("tsdae")), tmp_path / "out"
-    assert archive([entry], out) == Packed(2, 2, size(out), out / "records.zip.xz", 0)
-    first = (out / "records.zip.xz").read_bytes()
-    assert archive([two], out) == Packed(1, 1, size(out, "-2"), out / "records-2.zip.xz", 2)
-    assert archive([entry, two, three], out).path == out / "records-3.zip.xz"
-    assert (out / "records.zip.xz").read_bytes() == first
-    assert names(out) == sorted(f"{kind}{n}.zip{end}" for kind, end in PAIR for n in ("", "-2", "-3"))
-    assert sorted(each.method for each in Store(out).load()[0]) == ["micse", "msse", "simcse", "tsdae"]
 
 
 def test_a_record_with_one_checkpoint_keeps_its_items(tmp_path: Path) -> None:

@@ -4,8 +4,6 @@ import gzip
 import hashlib
 import json
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -16,12 +14,6 @@ from cseb.errors import BadData
 
 FILES = json.loads((open_data.FOLDER / "files.json").read_text())
 TASKS = ("snli", "banking77", "clinc150")
-
-
-def call(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "cseb", *words], cwd=folder, check=False, capture_output=True, text=True
-    )
 
 
 def key(text: str) -> str:
@@ -115,15 +107,3 @@ def test_a_damaged_file_is_one_line(damage: bytes | None, tmp_path: Path, monkey
     open_data._files()  # of the package itself
     with pytest.raises(BadData, match=r"snli-dev\.tsv\.gz.*install cseb again"):
         open_data.lines("tasks/snli-dev.tsv")
-
-
-@pytest.mark.slow
-def test_as_typed(tmp_path: Path) -> None:
-    result = call(tmp_path, "eval", "cseb-tiny", "--pooler", "mean", "--tasks", "open")
-    assert result.returncode == 0, result.stderr
-    assert result.stdout.splitlines()[1].split() == list(TASKS)
-    assert "No average: the tasks have different protocols (" in result.stdout
-    assert call(tmp_path, "eval", "words:tf-idf", "--tasks", "open").returncode == 0
-    report = call(tmp_path, "report").stdout
-    assert report.splitlines()[2].split() == ["encoder", *TASKS]
-    assert "words:tf-idf" in report

@@ -15,13 +15,8 @@ from cseb.words import folded_words, split_words
     ("text", "expected"),
     [
         ("Don't stop: 3 x²!", ["Don", "t", "stop", "3", "x²"]),  # English
-        ("Ça vous plaît-il ?", ["Ça", "vous", "plaît", "il"]),  # French
-        ("Füße über Straßen", ["Füße", "über", "Straßen"]),  # German
         ("Привет, мир", ["Привет", "мир"]),  # Russian
-        ("Καλημέρα κόσμε", ["Καλημέρα", "κόσμε"]),  # Greek
         ("दिन में, दीन मैं।", ["दिन", "में", "दीन", "मैं"]),  # Hindi: vowel signs are combining marks
-        ("আমি বাংলায় গান গাই", ["আমি", "বাংলায়", "গান", "গাই"]),  # Bengali
-        ("தமிழ் மொழி", ["தமிழ்", "மொழி"]),  # Tamil
         ("السَّلامُ عليكم", ["السَّلامُ", "عليكم"]),  # Arabic with vowel marks
         ("می\u200cخواهم بروم", ["می\u200cخواهم", "بروم"]),  # Persian: a non-joiner inside a word
         ("שָׁלוֹם עולם", ["שָׁלוֹם", "עולם"]),  # Hebrew with points
@@ -44,9 +39,6 @@ SAME = [
     ("GROẞE STRASSE", "große Straße"),  # German
     ("İSTANBUL", "istanbul"),  # Turkish: a capital i with a dot
     (unicodedata.normalize("NFD", "Tiếng Việt đẹp"), "tiếng việt đẹp"),  # Vietnamese, decomposed
-    (unicodedata.normalize("NFD", "한국어 문장"), "한국어 문장"),  # Korean letters one by one
-    (unicodedata.normalize("NFD", "কোলাহল"), "কোলাহল"),  # Bengali
-    (unicodedata.normalize("NFD", "கொழும்பு"), "கொழும்பு"),  # Tamil
     ("Ｈｅｌｌｏ　Ｗｏｒｌｄ１２", "hello world12"),  # full-width Latin
     ("ｶﾞｷﾞｸﾞ", "ガギグ"),  # half-width Japanese
     ("السَّلامُ عَلَيْكُم", "السلام عليكم"),  # Arabic with and without vowel signs
@@ -72,13 +64,9 @@ def test_ways_to_write_the_same_text_are_the_same(left: str, right: str) -> None
 
 MINIMAL_PAIRS = [
     ("दिन में", "दीन मैं"),  # Hindi
-    ("কাল", "কুল"),  # Bengali
-    ("கல்", "கால்"),  # Tamil
     ("మన", "మీన"),  # Telugu
     ("ปี", "ปู"),  # Thai
     ("မာ", "မီ"),  # Burmese
-    ("ගම", "ගාම"),  # Sinhala
-    ("ਦਿਨ", "ਦੀਨ"),  # Punjabi
     ("កា", "កី"),  # Khmer
     ("kır", "kir"),  # Turkish: without and with a dot
     ("má", "mà"),  # Vietnamese

@@ -12,6 +12,7 @@ import torch
 from cseb.encoder.linear import taken
 from cseb.experiment import origin as origins
 from cseb.experiment.origin import LIBRARIES, origin
+from cseb.processor import processor
 from tests.conftest import ROOT
 
 
@@ -20,6 +21,7 @@ def test_an_origin_names_the_libraries_that_are_installed_and_the_arithmetic() -
     result = origin("cpu", "bf16", started)
     assert {name: result.versions[name] for name in LIBRARIES} == {name: version(name) for name in LIBRARIES}
     assert (result.dtype, result.linear) == ("bf16", taken())
+    assert len(processor().splitlines()) == 1
     assert result.started == "2026-11-24T06:00:00+00:00" < result.finished
 
 
