@@ -17,9 +17,9 @@ from cseb.experiment.job import Job
 from cseb.experiment.plan import plan
 from cseb.experiment.run_job import run_job
 from cseb.methods.grammar import parse_methods
+from cseb.records.store import Store
 from cseb.registry import METHODS
 from cseb.training.build import check
-from tests.factory import stored
 from tests.world import triples
 
 TABLES = [name for name in shipped.benchmark_names() if "-table" in name or "-figure" in name]
@@ -99,7 +99,7 @@ FIRST = {name.partition("-")[0]: name for name in reversed(TABLES)}.values()  # 
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=() if name in FIRST else pytest.mark.slow) for name in TABLES]
 )
-def test_a_table_runs_in_miniature(name: str, tmp_path: Path) -> None:
+def test_a_table_runs_in_miniature(name: str, tmp_path: Path, store: Store) -> None:
     """Every row fits the embedded encoder at every share; the last one of the smallest batch is trained and scored."""
     small = miniature(name, tmp_path)
     jobs = plan(benchmarks.override(small, seeds=1))
@@ -113,7 +113,6 @@ def test_a_table_runs_in_miniature(name: str, tmp_path: Path) -> None:
     quick = benchmarks.override(small, seeds=1, steps=2, tasks="toy-captions", dev="none")
     jobs = plan(quick.model_copy(update={"scale": f"{quick.scale}, entropy_models(steps=1)"}))
     job = min(reversed([job for job in jobs if job.size == jobs[0].size]), key=lambda job: job.recipe.batch_size)
-    store = stored(tmp_path / "results")
     record = run_job(job, store, lambda progress: None)
     assert (record.status, record.benchmark) == ("done", name)
     assert store.read(job.key) == record

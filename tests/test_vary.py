@@ -23,7 +23,7 @@ from cseb.records.store import Store
 from cseb.reports.captions import mixed_note
 from cseb.seeds import VARIED, SingleStreamSeed
 from tests.conftest import SENTENCES
-from tests.factory import record, stored
+from tests.factory import record
 from tests.world import WORLD
 
 SMALL = "+mlp+recipe(steps=3,warmup=0,batch_size=8,learning_rate=1e-3)"
@@ -63,9 +63,8 @@ def test_keys_of_ordinary_jobs_are_what_they_were(jobs: Callable[[str], list[Job
     [("subset", False, False), ("order", True, False), ("init", True, False), ("dropout", True, False)],
 )
 def test_a_run_changes_by_what_varies_alone(
-    jobs: Callable[[str], list[Job]], tmp_path: Path, vary: str, same_subset: bool, same_scores: bool
+    jobs: Callable[[str], list[Job]], store: Store, vary: str, same_subset: bool, same_scores: bool
 ) -> None:
-    store = stored(tmp_path / "results")
     plain = run_job(jobs("all")[0], store, lambda look: None)
     first, second = (run_job(job, store, lambda look: None) for job in jobs(vary))
     assert first.scores == plain.scores  # at seed 0 nothing is different

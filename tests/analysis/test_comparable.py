@@ -73,11 +73,6 @@ def test_the_name_of_a_folder_does_not_make_another_encoder() -> None:
     assert few_shot([record(), moved]).rows[0].cells[0].n == 2
 
 
-def test_groups_can_each_be_a_table() -> None:
-    records = [record(encoder=name, seed=seed) for seed in range(2) for name in ("roberta", "bert")]
-    assert [[each.encoder.name for each in group] for group in groups(records)] == [["bert"] * 2, ["roberta"] * 2]
-
-
 def test_records_of_another_version_of_a_part_are_a_row_of_their_own() -> None:
     old = seeds(resolved="cls()@7", values=(10.0, 10.0, 10.0))
     table = few_shot([*seeds(values=(50.0, 50.0, 50.0)), *old])

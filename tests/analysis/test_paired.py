@@ -74,6 +74,9 @@ def test_items_of_another_length_or_checkpoint_are_refused() -> None:
     first, second = samples(gather(records), 100, TASKS, "last", world.item_scores())
     assert "has 199 items, the task 200" in first.lacking
     assert "does not contain one@1/last" in second.lacking
+    for items, words in ((np.zeros((200, 2)), "does not fit its task"), (np.full(200, np.nan), "not finite")):
+        stored["one@1/last"] = items
+        assert words in samples(gather(records), 100, TASKS, "last", world.item_scores())[0].lacking
 
 
 def test_a_family_is_corrected_together_and_says_its_size() -> None:

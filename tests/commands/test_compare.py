@@ -81,14 +81,11 @@ def test_a_page_is_written_to_a_file(results: Path, tmp_path: Path) -> None:
     [
         (["--baseline", "simcs"], "did you mean simcse"),
         (["--methods", "msse"], "no record is of the method 'msse'"),
-        (["--sizes", "0.7"], "known: 0.001"),
         (["--sizes", "70"], "no record has the size 70; known: 100"),
         (["--sizes", "1e2"], "100,1000"),
         (["--checkpoint", "first"], "'last'"),
-        (["--format", "word"], "'latex'"),
         (["--checkpoint", "best"], "no dev set"),
         (["--tasks", "toy-mixed"], "known: toy-captions"),
-        (["--out", "/nowhere/page.csv"], "/nowhere/page.csv cannot be written"),
         (["--margin", "inf", "--format", "json"], "--margin is inf; a finite number is needed"),
         (["--margin", "1e308"], "it must lie between 0 and 1000000.0"),
     ],
@@ -154,30 +151,3 @@ def test_what_reads_a_folder_of_others_leaves_it_as_it_is(results: Path, tmp_pat
     name, *more = command.split()
     assert call(name, results, *more, *options).exit_code in (0, 1)  # made-up numbers are not verified
     assert tree(results) == before
-
-
-def test_git_shows_no_bookkeeping_in_whoevers_repository(results: Path) -> None:
-    import shutil
-    import subprocess
-
-    from cseb.data.files import HIDDEN, hide
-
-    git = shutil.which("git") or pytest.skip("git is not installed")
-    call("compare", results)
-    for name in ("running", "slurm"):
-        (results / name).mkdir(exist_ok=True)
-        (results / name / "one").write_text("x")
-    hide(results)
-
-    def untracked() -> set[str]:
-        said = subprocess.run(
-            [git, "status", "--porcelain", "-uall"], cwd=results, capture_output=True, text=True, check=True
-        )
-        return {line[3:].split("/")[0] for line in said.stdout.splitlines()}
-
-    subprocess.run([git, "init", "-q"], cwd=results, check=True, capture_output=True)
-    assert untracked() == {"runs", "items"}
-    assert len(HIDDEN) == 5
-    (results / ".gitignore").write_text("mine\n")
-    hide(results)
-    assert (results / ".gitignore").read_text() == "mine\n"

@@ -89,15 +89,6 @@ def test_a_folder_with_a_pooler_is_the_untrained_method(tiny: Tiny) -> None:
     assert {each.method for each in records()} == {"mean", "cls", "cls+first_last(first=0)"}
 
 
-def test_the_second_time_the_record_is_there(module: str) -> None:
-    first = call(f"{module}:lengths")
-    assert first.exit_code == 0, first.output
-    before = records()
-    again = call(f"{module}:lengths")
-    assert "was there already" in again.stdout
-    assert (table(again), records()) == (table(first), before)
-
-
 def test_a_function_that_changes_is_another_encoder(module: str) -> None:
     embedder = find(f"{module}:lengths", EncoderOptions())
     __import__(module).lengths.__globals__["len"] = lambda sentence: 7  # its file is the same, what it does is not
@@ -243,17 +234,6 @@ def test_half_precision_is_said_and_is_another_record(tiny: Tiny, dtype: str) ->
     )
     assert b.dtype == np.float32
     assert 0 < np.abs(a - b).max() < 0.1
-
-
-def test_encoders_are_compared_on_the_tasks_that_both_have(tiny: Tiny) -> None:
-    for encoder, tasks in ((tiny("bert"), "toy-captions"), (tiny("roberta"), "toy-mixed,toy-captions")):
-        assert call(encoder, tasks=tasks).exit_code == 0
-    assert call(tiny("bert"), tasks="toy-captions,toy-mixed").exit_code == 0  # the second record of one encoder
-    shown = command_line.printed("report", "--tasks", "toy-captions", "--format", "markdown")
-    assert (shown.count("| `"), shown.count("Single tasks, untrained encoders")) == (2, 1)
-    name = tiny("bert").name
-    compared = command_line.printed("compare", "--tasks", "toy-captions", "--baseline", name)
-    assert "better" in compared or "worse" in compared or "not significantly different" in compared
 
 
 def test_the_report_has_a_row_for_each_encoder_and_a_table_for_each_set_of_tasks(tiny: Tiny, module: str) -> None:

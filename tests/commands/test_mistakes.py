@@ -17,7 +17,6 @@ from tests.world import WORLD
         (["run", "--methods", "simcs"], "did you mean simcse"),
         (["run", "--methods", "simcse+ami(wieght=1)"], "did you mean weight"),
         (["run", WORLD, "--fractions", "1.5"], "fractions in (0, 1]"),
-        (["run", WORLD, "--sizes", "5,000"], "without commas inside a number"),
         (["run", "--fractions", "0.1", "--sizes", "5"], "choose one"),
         (["run", "--workers", "two"], "--workers is 'two'"),
         (["run", "--device", "tpu"], "'auto', 'cpu', 'cuda'"),

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import cseb
-from cseb.errors import BadBenchmark, BadResults, BadSpec
+from cseb.errors import BadResults, BadSpec
 from tests.command_line import printed
 
 pytestmark = pytest.mark.xdist_group("api")  # in one process, so that their grid is run once
@@ -55,10 +55,3 @@ def test_a_comparison_is_rows_and_a_frame(folder: Path) -> None:
         result.frame("causes")
     with pytest.raises(BadSpec, match="'latex'"):
         result.text("word")
-
-
-def test_what_excludes_each_other(folder: Path) -> None:
-    with pytest.raises(BadBenchmark, match="one size"):
-        cseb.sample("wikipedia:100", size="5,10")
-    with pytest.raises(BadSpec, match="`format` is"):
-        cseb.report(folder, "word")

@@ -224,11 +224,9 @@ def test_numbers_stand_beside_the_papers(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "what"),
     [
-        (["--table", "words"], "'ablation'"),
         (["--against", "us"], "'published'"),
         (["--sizes", "many"], "--sizes is 'many'"),
         (["--methods", "nothing"], "no record is of the method 'nothing'"),
-        (["--methods", "micse"], "no record is of the method 'micse'"),
         (["--tasks", "sts99"], "no record has the task sts99"),
         (["--table", "tasks"], "choose with --sizes, one of 100, 1000"),
         (["--table", "task"], "allowed: 'few-shot', 'tasks'"),

@@ -162,7 +162,7 @@ def test_a_part_that_does_not_fit_the_encoder_is_refused_before_writing(tmp_path
     assert not (tmp_path / "results").exists()
 
 
-def test_a_task_file_is_said_aloud_and_a_bad_one_is_one_line(tiny: Callable[[str], Path], tmp_path: Path) -> None:
+def test_a_task_file_is_said_aloud(tiny: Callable[[str], Path], tmp_path: Path) -> None:
     path = tmp_path / "my.tsv"
     path.write_text("a man\tthe dog\t1\na cat\tthe park\t2\na dog\tfood\t4\n")
     result = call("eval", tiny("bert"), "--tasks", path, "--pooler", "mean", "--results", tmp_path / "results")
@@ -171,11 +171,6 @@ def test_a_task_file_is_said_aloud_and_a_bad_one_is_one_line(tiny: Callable[[str
         "my.tsv: interpreted as pairs, 3 rows (first: 1, second: 2, score: 3); spearman@1"
     ]
     assert "my.tsv" in result.stdout
-    path.write_text("a man\tthe dog\t1\na cat\tthe park\ttwo\n")
-    bad = call("eval", tiny("bert"), "--tasks", path, "--results", tmp_path / "results")
-    assert bad.exit_code == 2
-    assert bad.stderr.splitlines()[-1].startswith("cseb: ")
-    assert "my.tsv, line 2: column '3' holds 'two'; a number" in bad.stderr
 
 
 def test_ctrl_c_says_how_to_go_on_and_leaves_130(tmp_path: Path, grid: list[object]) -> None:

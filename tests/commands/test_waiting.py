@@ -6,24 +6,15 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
 import cseb
 from cseb.commands import screen
-from cseb.commands.progress import Board
 from cseb.commands.screen import Work, telling
 from cseb.progress import counted, heard, tell, unheard
 from tests.command_line import call
-from tests.stderr_lines import without_progress
-
-
-class Clock:
-    now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
+from tests.commands.test_progress import Clock
 
 
 class Terminal(io.StringIO):
@@ -57,22 +48,6 @@ def test_nothing_is_foretold_before_something_is_done_or_where_nobody_knows_of_h
     clock.now = 5.0
     work.hear("reading", 7, 0)
     assert work.line() == "reading: 7, 5 s so far"
-
-
-def test_tests_of_what_is_said_pass_over_lines_of_progress_alone() -> None:
-    clock = Clock()
-    work = Work(clock)
-    told = [work.line()]
-    work.hear("encoding sentences", 0, 40_000)
-    clock.now = 5400.0
-    work.hear("encoding sentences", 100, 40_000)
-    told.append(work.line())
-    board = Board(dict.fromkeys("ab", SimpleNamespace(label="cls", fraction=0.1, seed=0)), {"a"}, {"b": 60.0}, 1)
-    told.append(board.outlook())
-    assert told[1:] == ["encoding sentences: 100 of 40,000, 1.5 h so far, about 598.5 h left", told[-1]]
-    assert told[-1].startswith("1 of 2 done; about 60 s left, until ")
-    wrong = "cseb: --seeds is 0; a number from 1 is needed"
-    assert without_progress("".join(f"cseb: {line}\n" for line in told) + wrong) == [wrong]
 
 
 def test_work_that_was_interrupted_goes_on_with_its_own_clock() -> None:

@@ -65,14 +65,6 @@ def test_wikipedia_lines_survive_unchanged() -> None:
     assert corpus.blank == len(lines[:-1]) - len(corpus)
 
 
-def test_a_file_of_the_manifest_is_read_from_the_data_folder(tmp_path: Path) -> None:
-    (tmp_path / "wiki").mkdir()
-    sentences = [f"sentence {number}" for number in range(2000)]
-    (tmp_path / "wiki" / "wiki1m_head.txt").write_text("\n".join(sentences))
-    corpus = read_corpus("data:wiki1m_head.txt", "", str(tmp_path))
-    assert (list(corpus), corpus.name) == (sentences, "data:wiki1m_head.txt")
-
-
 def test_a_file_of_the_manifest_that_is_not_here_says_how_to_get_it(tmp_path: Path) -> None:
     with pytest.raises(BadData, match=f"wiki1m_head.txt is not below {tmp_path}; make it: head -n 11913"):
         read_corpus("data:wiki1m_head.txt", "", str(tmp_path))

@@ -1,11 +1,10 @@
 """Triples from inference corpora: which premises give one, which hypotheses are chosen, which files are refused."""
 
-import json
 from pathlib import Path
 
 import pytest
 
-from cseb.data.lines import COLUMNS, CONTRADICTION, ENTAILMENT, nli_triples, read_nli
+from cseb.data.lines import CONTRADICTION, ENTAILMENT, nli_triples
 
 SNLI = Path(__file__).parents[2].parent / "shared" / "data" / "snli"
 ROWS = [
@@ -32,12 +31,6 @@ def test_the_seed_chooses_and_other_premises_do_not_matter() -> None:
     for seed in range(5):
         assert nli_triples(ROWS, seed) == nli_triples(ROWS, seed)
         assert nli_triples(ROWS[4:], seed) == nli_triples(ROWS, seed)[1:]
-
-
-def test_a_published_table_is_read_row_by_row(tmp_path: Path) -> None:
-    rows = [dict(zip(COLUMNS, row, strict=True)) for row in ROWS]
-    (tmp_path / "dev.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-    assert list(read_nli(tmp_path / "dev.jsonl")) == ROWS
 
 
 @pytest.mark.skipif(not SNLI.is_dir(), reason="SNLI's files are not here")

@@ -14,9 +14,8 @@ from cseb.data import shipped
 from cseb.data.shipped import ENCODERS, ShippedEncoder
 from cseb.data.weights import find_encoder
 from cseb.errors import BadData
-from cseb.methods.grammar import parse_method
-from cseb.training.build import build
 from tests.conftest import SENTENCES
+from tests.training.small_runs import encoder_in
 
 Tiny = Callable[[str], Path]
 
@@ -78,7 +77,7 @@ def test_weights_in_half_precision_are_computed_with_in_32_bits(tiny: Tiny, tmp_
         shutil.copytree(tiny("bert"), folder)
         model = AutoModelForMaskedLM.from_pretrained(tiny("bert"))
         (model if name == "whole" else model.half()).to(kind).save_pretrained(folder)
-        encoder = build(parse_method("mean").at(1.0), folder, seed=0).encoder
+        encoder = encoder_in(folder)
         assert {each.dtype for each in encoder.parameters()} == {torch.float32}
         results.append(encoder.embed(SENTENCES))
     half, rounded, whole = results

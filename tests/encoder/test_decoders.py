@@ -12,14 +12,15 @@ import torch
 
 import cseb
 from cseb.data.weights import locate
-from cseb.encoder.encoder import Encoder
 from cseb.encoder.interface import States
 from cseb.encoder.loading import shape_of
 from cseb.errors import BadSpec
 from cseb.methods.grammar import parse_method
 from cseb.parts.poolers import EndPrompt, Last, WeightedMean
-from cseb.training.build import build, check
+from cseb.training.build import check
 from tests.conftest import SENTENCES, WORDS
+from tests.training.small_runs import by_library
+from tests.training.small_runs import encoder_in as encoder
 
 FAMILIES = ["opt", "llama", "qwen3", "gpt_neox", "gpt2"]
 Decoder = Callable[[str], Path]
@@ -73,10 +74,6 @@ def decoder(tmp_path_factory: pytest.TempPathFactory) -> Decoder:
         return made[family]
 
     return folder
-
-
-def encoder(folder: Path, method: str) -> Encoder:
-    return build(parse_method(method).at(1.0), folder, seed=0).encoder
 
 
 STATES = torch.tensor(
@@ -139,13 +136,6 @@ def test_what_parts_may_know_of_decoders(decoder: Decoder, family: str) -> None:
             check(parse_method(method).at(1.0), decoder(family))
 
 
-@pytest.mark.parametrize("family", ["llama", "gpt_neox"])
-def test_equal_dropout_views_are_refused_with_what_to_do(decoder: Decoder, family: str) -> None:
-    with pytest.raises(BadSpec, match=r"add \+recipe\(dropout=0.1\)"):
-        check(parse_method("simcse+last").at(1.0), decoder(family))
-    check(parse_method("simcse+last+recipe(dropout=0.1)").at(1.0), decoder(family))
-
-
 def test_the_prompt_s_last_token_is_read_and_only_the_sentence_is_cut(decoder: Decoder) -> None:
     model = encoder(decoder("llama"), "mean+end_prompt")
     tokens = model.tokenise(["a man", " ".join(["dog"] * 50)], longest=8)
@@ -165,7 +155,6 @@ def test_templates_without_an_end_are_refused(template: str) -> None:
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_family_trains_and_opens_in_sentence_transformers(decoder: Decoder, family: str, tmp_path: Path) -> None:
-    library = pytest.importorskip("sentence_transformers")
     pooler = "weighted_mean" if family == "opt" else "last"
     scale = "recipe(batch_size=8,dropout=0.1,learning_rate=1e-3)"
     trained = cseb.train(f"simcse+{pooler}", SENTENCES, encoder=str(decoder(family)), steps=2, scale=scale)
@@ -175,13 +164,10 @@ def test_every_family_trains_and_opens_in_sentence_transformers(decoder: Decoder
     trained.save(tmp_path / "saved")
     again = encoder(tmp_path / "saved", f"mean+{pooler}").embed(SENTENCES)
     assert np.abs(again - vectors).max() < 1e-6
-    with torch.random.fork_rng():
-        theirs = library.SentenceTransformer(str(tmp_path / "saved"), device="cpu").encode(SENTENCES)
-    assert np.abs(theirs - vectors).max() < 1e-5
+    assert np.abs(by_library(tmp_path / "saved", SENTENCES) - vectors).max() < 1e-5
 
 
 def test_attention_to_both_sides_trains_and_opens_in_sentence_transformers(decoder: Decoder, tmp_path: Path) -> None:
-    library = pytest.importorskip("sentence_transformers")
     start = f"bidirectional:{decoder('llama')}"
     method = "mntp+mntp(blank=a)+lora(rank=2)"
     trained = cseb.train(method, SENTENCES, encoder=start, steps=2, scale="recipe(batch_size=8,learning_rate=1e-2)")
@@ -189,9 +175,7 @@ def test_attention_to_both_sides_trains_and_opens_in_sentence_transformers(decod
     assert np.abs(vectors - encoder(locate(start), "mean").embed(SENTENCES)).max() > 1e-3
     trained.save(tmp_path / "saved")
     assert np.abs(encoder(tmp_path / "saved", "mean").embed(SENTENCES) - vectors).max() < 1e-6
-    with torch.random.fork_rng():
-        theirs = library.SentenceTransformer(str(tmp_path / "saved"), device="cpu").encode(SENTENCES)
-    assert np.abs(theirs - vectors).max() < 1e-5
+    assert np.abs(by_library(tmp_path / "saved", SENTENCES) - vectors).max() < 1e-5
     check(parse_method("llm2vec").at(1.0), tmp_path / "saved")  # the next stage starts from it
     with pytest.raises(BadSpec, match=r"a decoder, trained .*; take \+last"):  # with both sides too
         check(parse_method("cls").at(1.0), tmp_path / "saved")

@@ -1,7 +1,6 @@
 """Several processes with a share of each batch: the loss and gradients of one process with all of it."""
 
 import os
-import socket
 import subprocess
 import sys
 from collections.abc import Callable
@@ -14,6 +13,7 @@ import torch
 from cseb.encoder.distributed import DistributedContext
 from cseb.records.store import Store
 from tests.forked import TOGETHER, start
+from tests.launchers.running import free_port
 from tests.standin_processes import embeddings, gradients_and_losses
 from tests.world import WORLD
 
@@ -89,9 +89,7 @@ def in_processes(
 ) -> None:
     """Call the function in this number of processes, connected over gloo."""
     out.mkdir()
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = str(free.getsockname()[1])
+    port = str(free_port())
     started = {}
     for rank in map(str, range(processes)):
         names = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": str(processes), "LOCAL_WORLD_SIZE": str(processes)}
@@ -193,9 +191,7 @@ def test_accelerate_and_mpi_start_the_same_job_with_the_threads_it_names(tmp_pat
     subprocess.run(
         [sys.executable, *ACCELERATE, "--multi_gpu", *command, tmp_path / "accelerate"], capture_output=True, check=True
     )
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = str(free.getsockname()[1])
+    port = str(free_port())
     ranks = [  # as mpirun starts them
         subprocess.Popen(
             [sys.executable, *command, tmp_path / "mpi"],

@@ -18,13 +18,10 @@ from cseb.methods.grammar import parse_method
 from cseb.training.build import build, check
 from cseb.training.loop import train
 from tests.conftest import SENTENCES
+from tests.training.small_runs import encoder_in as encoder
 
 FAMILIES = ["bert", "roberta", "mpnet", "distilbert", "modernbert"]
 Tiny = Callable[[str], Path]
-
-
-def encoder(folder: Path, method: str = "mean"):
-    return build(parse_method(method).at(1.0), folder, seed=0).encoder
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -52,15 +49,6 @@ def test_every_family_trains_with_every_method(tiny: Tiny, family: str, method: 
     assert [step for step, _, _ in trained.curve] == [2, 3]
     assert all(np.isfinite(loss) for _, loss, _ in trained.curve)
     assert not built.notes  # every tiny checkpoint has its masked-LM head
-
-
-def test_mlm_is_refused_where_the_files_hold_no_language_head(tiny: Tiny, tmp_path: Path) -> None:
-    headless = encoder(tiny("bert"))
-    headless.save(tmp_path)
-    assert shape_of(tiny("bert")).language
-    assert not shape_of(tmp_path).language
-    with pytest.raises(BadSpec, match="no masked-LM head"):
-        check(parse_method("informin-cl-mlm").at(1.0), tmp_path)
 
 
 def test_prompt_stands_around_the_sentence_and_its_mask_survives_cutting(tiny: Tiny) -> None:
@@ -166,9 +154,11 @@ def test_damaged_files_are_one_clear_line(tiny: Tiny, tmp_path: Path, name: str)
 def test_a_checkpoint_without_a_language_head_says_so(tiny: Tiny, tmp_path: Path) -> None:
     from transformers import AutoModel
 
-    bare = tmp_path / "bare"
-    shutil.copytree(tiny("bert"), bare)
+    bare = shutil.copytree(tiny("bert"), tmp_path / "bare")
     AutoModel.from_pretrained(tiny("bert")).save_pretrained(bare)
+    assert (shape_of(tiny("bert")).language, shape_of(bare).language) == (True, False)
+    with pytest.raises(BadSpec, match="no masked-LM head"):
+        check(parse_method("informin-cl-mlm").at(1.0), bare)
     built = build(parse_method("msse+reconstruct(layers=1,inner=16)").at(1.0), bare, seed=0)
     assert built.notes[0].startswith("MLM head: the checkpoint has none")
     assert built.encoder.language(torch.zeros(3, 16)).shape == (3, built.encoder.config.vocab_size)

@@ -10,7 +10,6 @@ from cseb.experiment.benchmark import Benchmark, load, override
 from cseb.experiment.job import Job
 from cseb.experiment.plan import plan
 from cseb.records.record import Record
-from cseb.records.store import Store
 from tests.conftest import SENTENCES, save_lookalike
 from tests.world import WORLD
 
@@ -18,6 +17,7 @@ Tiny = Callable[[str], Path]
 SMALL = "+recipe(steps=6,warmup=0,batch_size=8,eval_every=3,learning_rate=1e-3)"
 
 Make = Callable[..., Benchmark]
+Jobs = Callable[..., list[Job]]
 
 
 @pytest.fixture
@@ -46,14 +46,8 @@ def make(tmp_path: Path, encoder: Path) -> Make:
     return benchmark
 
 
-def prepared(folder: Path) -> Store:
-    store = Store(folder)
-    store.prepare()
-    return store
-
-
 @pytest.fixture
-def jobs(tiny: Tiny, tmp_path: Path) -> Callable[..., list[Job]]:
+def jobs(tiny: Tiny, tmp_path: Path) -> Jobs:
     corpus = tmp_path / "corpus.txt"
     corpus.write_text("\n".join(SENTENCES), encoding="utf-8")
 

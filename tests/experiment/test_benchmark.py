@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cseb.data import shipped
-from cseb.errors import BadBenchmark, CsebError, UnknownName
+from cseb.errors import BadBenchmark, CsebError
 from cseb.experiment import benchmark as benchmarks
 from tests.world import WORLD
 
@@ -56,11 +56,9 @@ def test_lists_and_single_values_and_yaml_s_small_numbers_are_read(tmp_path: Pat
         ({"fraction": [0.1]}, ["'fraction'", "did you mean fractions"]),
         ({"seeds": ...}, ["seeds", "missing"]),
         ({"seeds": 0}, ["seeds", "0"]),
-        ({"seeds": True}, ["seeds"]),
         ({"table": "tasks by method"}, ["table", "tasks by method"]),
         ({"seeds": "3"}, ["seeds", "'3'"]),
         ({"fractions": [0.1, 1.5]}, ["fractions.1", "1.5"]),
-        ({"fractions": [0]}, ["fractions.0"]),
         ({"fractions": [float("nan")]}, ["fractions.0"]),
         ({"fractions": [0.1, 0.1]}, ["fractions", "0.1 twice"]),
         ({"fractions": ...}, ["fractions or sizes", "one of them"]),
@@ -72,13 +70,11 @@ def test_lists_and_single_values_and_yaml_s_small_numbers_are_read(tmp_path: Pat
         ({"scale": "recipe(stepz=3)"}, ["scale", "did you mean steps"]),
         ({"per_method": {"simcse": "recipe(stepz=3)"}}, ["per_method simcse", "did you mean steps"]),
         ({"per_method": {"simcse+ami( )": "recipe(steps=3)"}}, ["per_method has 'simcse+ami( )'", "simcse+ami"]),
-        ({"per_method": {"simcse(": "recipe(steps=3)"}}, ["per_method simcse("]),
         ({"per_method": ["simcse"]}, ["per_method"]),
         ({"check": {"sizes": [0]}}, ["check.sizes.0"]),
         ({"name": "../up"}, ["name", "'../up'"]),
         ({"encoder": "a\x00b"}, ["encoder"]),
         ({"tolerance": -1}, ["tolerance", "-1"]),
-        ({"tolerance": float("inf")}, ["tolerance"]),
         ({"corpus": None}, ["corpus", "None"]),
     ],
 )
@@ -91,13 +87,6 @@ def test_faults_are_named_with_file_and_field(changes: dict[str, Any], words: li
     assert "\n" not in message
     for word in words:
         assert word in message
-
-
-def test_a_name_that_is_nearly_right_is_answered() -> None:
-    with pytest.raises(UnknownName, match="did you mean demo"):
-        benchmarks.load("demoo")
-    with pytest.raises(BadBenchmark, match="no such file"):
-        benchmarks.load("nowhere/mine.yaml")
 
 
 def test_the_last_word_is_the_command_line_s() -> None:
@@ -132,7 +121,6 @@ def test_another_corpus_drops_the_column_of_the_file(tmp_path: Path) -> None:
         b"\xff\xfe\x00",
         b"just text",
         b"- a\n- list",
-        b"1: 2",
         b"{a: 1",
         b"a: 2020-99-99",
         b"name: " + b"9" * 5000,

@@ -2,7 +2,6 @@
 
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -16,8 +15,8 @@ from cseb.embedders.interface import EncoderOptions
 from cseb.errors import BadResults
 from cseb.experiment.export import _texts, check_saved
 from tests.conftest import SENTENCES, script_of
+from tests.training.small_runs import Tiny, by_library
 
-Tiny = Callable[[str], Path]
 TEXTS = ["a man", *SENTENCES, " ".join(SENTENCES)]
 SCALE = "recipe(batch_size=8,learning_rate=1e-2,dropout=0.1)"
 
@@ -29,13 +28,6 @@ def trained(method: str, encoder: Path, to: Path) -> np.ndarray:
     return model.encode(TEXTS)
 
 
-def by_library(folder: Path, **options: object) -> np.ndarray:
-    library = pytest.importorskip("sentence_transformers")
-    with torch.random.fork_rng():
-        vectors: np.ndarray = library.SentenceTransformer(str(folder), device="cpu", **options).encode(TEXTS)
-    return vectors
-
-
 def changed(file: Path, **values: object) -> None:
     file.write_text(json.dumps({**json.loads(file.read_text()), **values}))
 
@@ -45,7 +37,7 @@ def test_a_decoder_whose_tokenizer_pads_on_the_left(tmp_path: Path, pooler: str)
     folder = script_of("families").made("gpt2", tmp_path)
     changed(folder / "tokenizer_config.json", padding_side="left")
     vectors = trained(f"simcse+{pooler}", folder, tmp_path / "saved")
-    np.testing.assert_allclose(by_library(tmp_path / "saved"), vectors, atol=1e-5)
+    np.testing.assert_allclose(by_library(tmp_path / "saved", TEXTS), vectors, atol=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -53,9 +45,9 @@ def test_a_decoder_whose_tokenizer_pads_on_the_left(tmp_path: Path, pooler: str)
 )
 def test_a_pooling_that_the_library_lacks_is_a_module_of_cseb(tiny: Tiny, tmp_path: Path, method: str) -> None:
     vectors = trained(method, tiny("bert"), tmp_path / "saved")
-    np.testing.assert_allclose(by_library(tmp_path / "saved", trust_remote_code=True), vectors, atol=1e-5)
+    np.testing.assert_allclose(by_library(tmp_path / "saved", TEXTS, trust_remote_code=True), vectors, atol=1e-5)
     with pytest.raises(ValueError, match="trust_remote_code"):
-        by_library(tmp_path / "saved")
+        by_library(tmp_path / "saved", TEXTS)
 
 
 def test_maximum_length_and_lower_casing_of_a_finished_model_are_kept(tiny: Tiny, tmp_path: Path) -> None:
@@ -72,7 +64,7 @@ def test_maximum_length_and_lower_casing_of_a_finished_model_are_kept(tiny: Tiny
     np.testing.assert_array_equal(lower.open()(TEXTS), lower.open()(upper))
     vectors = trained("simcse+mean", folder, tmp_path / "saved")
     assert saved_encoder(tmp_path / "saved").limit() == 9
-    np.testing.assert_allclose(by_library(tmp_path / "saved"), vectors, atol=1e-5)
+    np.testing.assert_allclose(by_library(tmp_path / "saved", TEXTS), vectors, atol=1e-5)
 
 
 def test_a_folder_with_other_vectors_is_refused(tiny: Tiny, tmp_path: Path) -> None:

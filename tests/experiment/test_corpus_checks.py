@@ -1,7 +1,6 @@
 """Corpora that do not hold what a method learns from are refused before anything trains; what they are is kept."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -9,14 +8,14 @@ import pytest
 from cseb.commands.provenance import story
 from cseb.data.corpus import read_corpus
 from cseb.errors import BadData
-from cseb.experiment.job import Job
 from cseb.experiment.run_job import run_job
 from cseb.experiment.train_job import JobTraining
+from cseb.records.store import Store
 from cseb.training.batches import texts_of
 from tests.conftest import SENTENCES
-from tests.experiment.conftest import SMALL, prepared
+from tests.experiment.conftest import SMALL, Jobs
 
-Make = Callable[..., list[Job]]
+Make = Jobs
 SIDECAR = "generator: some-model\ndate: 2026-01\nprompt_sha256: unknown\nlicence: CC0-1.0\nseed_sentences: subset\n"
 
 
@@ -42,9 +41,8 @@ def test_a_generated_corpus_needs_provenance_before_the_grid(jobs: Make, triples
     assert len(jobs(f"syncse{EIGHT},simcse-sup{EIGHT}", corpus=f"generated:{triples}")) == 2
 
 
-def test_a_record_says_who_wrote_its_sentences(jobs: Make, triples: Path, tmp_path: Path) -> None:
+def test_a_record_says_who_wrote_its_sentences(jobs: Make, triples: Path, store: Store) -> None:
     triples.with_name("triples.provenance.yaml").write_text(SIDECAR)
-    store = prepared(tmp_path / "results")
     (job,) = jobs(f"syncse{SMALL}", corpus=str(triples), tasks="toy-captions", dev="none")
     record = run_job(job, store, lambda look: None)
     assert store.read(job.key) == record
@@ -53,8 +51,7 @@ def test_a_record_says_who_wrote_its_sentences(jobs: Make, triples: Path, tmp_pa
     assert ("written by", str(record.generated)) in dict(story(record, store))["job"]
 
 
-def test_a_record_of_other_sentences_has_no_such_field(jobs: Make, tmp_path: Path) -> None:
-    store = prepared(tmp_path / "results")
+def test_a_record_of_other_sentences_has_no_such_field(jobs: Make, store: Store) -> None:
     (job,) = jobs("cls", tasks="toy-captions", dev="none")
     run_job(job, store, lambda look: None)
     assert "generated" not in json.loads((store.runs / f"{job.key}.json").read_text())

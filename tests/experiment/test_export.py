@@ -1,6 +1,5 @@
 """A trained encoder that is written out: it gives the vectors that were scored."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -9,16 +8,14 @@ from cseb.embedders import find
 from cseb.embedders.interface import EncoderOptions
 from cseb.errors import BadData
 from cseb.experiment.evaluate import evaluate
-from cseb.experiment.job import Job
 from cseb.experiment.run_job import run_job
 from cseb.records.store import Store
-from tests.experiment.conftest import SMALL, prepared, scores
+from tests.experiment.conftest import SMALL, Jobs, scores
 
 
-def test_an_export_has_what_pooler_and_post_processor_need(jobs: Callable[..., list[Job]], tmp_path: Path) -> None:
+def test_an_export_has_what_pooler_and_post_processor_need(jobs: Jobs, tmp_path: Path, store: Store) -> None:
     from safetensors.torch import load_file
 
-    store = prepared(tmp_path / "results")
     text = f"isbert+cnn_mean(widths=(1,3))+whiten(dimensions=6){SMALL}"
     (job,) = jobs(text)
     record = run_job(job, store, lambda look: None, models=tmp_path / "models")
@@ -42,9 +39,8 @@ def test_an_export_has_what_pooler_and_post_processor_need(jobs: Callable[..., l
     "text",
     ["isbert+cnn_mean(widths=(1,3))+whiten(dimensions=6)", "simcse+mlp(keep=true)+flow(levels=2,steps=4,every=2)"],
 )
-def test_what_is_exported_is_scored_again_as_it_was(jobs: Callable[..., list[Job]], tmp_path: Path, text: str) -> None:
-    store, models = Store(tmp_path / "results"), tmp_path / "models"
-    store.prepare()
+def test_what_is_exported_is_scored_again_as_it_was(jobs: Jobs, tmp_path: Path, store: Store, text: str) -> None:
+    models = tmp_path / "models"
     (job,) = jobs(f"{text}{SMALL}")
     record = run_job(job, store, lambda look: None, models=models)
     how = EncoderOptions(results=tmp_path)

@@ -1,7 +1,6 @@
 """A job from text to record: complete or failed, the same bits twice, and nothing that is not written down."""
 
 import errno
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,24 +14,24 @@ from cseb.encoder.encoder import Encoder
 from cseb.errors import BadResults
 from cseb.experiment.benchmark import load, override
 from cseb.experiment.evaluate import evaluate
-from cseb.experiment.job import Job
 from cseb.experiment.plan import plan
 from cseb.experiment.run_job import run_job
 from cseb.records.progress import Progress
+from cseb.records.store import Store
 from cseb.tasks.evaluate import load_task
 from cseb.tasks.names import parse_tasks
 from cseb.training import loop as training
 from tests.conftest import SENTENCES
-from tests.experiment.conftest import SMALL, Tiny, prepared, scores
+from tests.experiment.conftest import SMALL, Jobs, Tiny, scores
+from tests.factory import stored
 from tests.world import WORLD
 
 GEOMETRY = "toy-alignment,toy-uniformity,toy-anisotropy,toy-effective-rank"
 
 
-def test_a_record_holds_both_checkpoints_of_every_task(jobs: Callable[..., list[Job]], tmp_path: Path) -> None:
+def test_a_record_holds_both_checkpoints_of_every_task(jobs: Jobs, store: Store) -> None:
     seen: list[Progress] = []
     (job,) = jobs(f"simcse{SMALL}")
-    store = prepared(tmp_path / "results")
     record = run_job(job, store, seen.append)
     assert record.status == "done"
     assert set(scores(record)) == {(t, s) for t in ("toy-captions@1", "toy-relations@1") for s in ("best", "last")}
@@ -50,9 +49,8 @@ def test_a_record_holds_both_checkpoints_of_every_task(jobs: Callable[..., list[
     assert scores(record)["toy-captions@1", "best"] == pytest.approx(again)
 
 
-def test_untrained_methods_score_what_the_encoder_is(jobs: Callable[..., list[Job]], tmp_path: Path) -> None:
+def test_untrained_methods_score_what_the_encoder_is(jobs: Jobs, store: Store) -> None:
     job = jobs("mean")[0]
-    store = prepared(tmp_path / "results")
     record = run_job(job, store, lambda look: None)
     result = scores(record)
     assert result["toy-captions@1", "best"] == result["toy-captions@1", "last"]
@@ -62,9 +60,8 @@ def test_untrained_methods_score_what_the_encoder_is(jobs: Callable[..., list[Jo
     assert (direct.method, direct.resolved.split()[0]) == (record.method, record.resolved.split()[0])
 
 
-def test_a_loss_that_is_no_number_becomes_a_failed_record(jobs: Callable[..., list[Job]], tmp_path: Path) -> None:
+def test_a_loss_that_is_no_number_becomes_a_failed_record(jobs: Jobs, store: Store) -> None:
     (job,) = jobs("simcse+recipe(steps=40,warmup=0,batch_size=8,learning_rate=1e30,clip=0)")
-    store = prepared(tmp_path / "results")
     record = run_job(job, store, lambda look: None)
     assert record.status == "failed"
     assert 1 < record.failure.step <= 40
@@ -74,35 +71,31 @@ def test_a_loss_that_is_no_number_becomes_a_failed_record(jobs: Callable[..., li
 
 
 @pytest.mark.parametrize("more", ["", "+recipe(learning_rate=1e30,clip=0)"])
-def test_a_cost_is_that_of_all_processes(
-    jobs: Callable[..., list[Job]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: str
-) -> None:
+def test_a_cost_is_that_of_all_processes(jobs: Jobs, store: Store, monkeypatch: pytest.MonkeyPatch, more: str) -> None:
     (job,) = jobs(f"simcse{SMALL}{more}")
-    store = prepared(tmp_path / "results")
     monkeypatch.setattr("cseb.encoder.distributed.DistributedContext.others", lambda *_: 1000.0)
     record = run_job(job, store, lambda look: None)
     assert record.status == ("failed" if more else "done")
     assert 1000 < record.cost.cpu_seconds < 2000
 
 
-def test_deterministic_mode(jobs: Callable[..., list[Job]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_deterministic_mode(jobs: Jobs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     settings: list[tuple[bool, str]] = []
     monkeypatch.setattr("cseb.experiment.run_job.set_deterministic", lambda *given: settings.append(given))
     (job,) = jobs("mean")
     for deterministic in (True, False):
         again = replace(job, deterministic=deterministic)
-        record = run_job(again, prepared(tmp_path / str(deterministic)), lambda look: None)
+        record = run_job(again, stored(tmp_path / str(deterministic)), lambda look: None)
         assert (record.key, record.origin.deterministic) == (job.key, deterministic)
     assert settings == [(True, "cpu"), (False, "cpu")]
 
 
-def test_every_kind_of_task_is_scored_from_its_items(jobs: Callable[..., list[Job]], tmp_path: Path) -> None:
+def test_every_kind_of_task_is_scored_from_its_items(jobs: Jobs, tmp_path: Path, store: Store) -> None:
     (tmp_path / "own").mkdir()
     labels = tmp_path / "own" / "my labels.csv"
     labels.write_text("text,label\n" + "".join(f"{text},{number % 2}\n" for number, text in enumerate(SENTENCES)))
     typed = f"clinc150-dev,{GEOMETRY},{labels},{labels}:clustering"
     (job,) = jobs(f"simcse{SMALL}", tasks=typed)
-    store = prepared(tmp_path / "results")
     record = run_job(job, store, lambda _: None)
     names = [score.task for score in record.scores if score.select == "last"]
     assert names[0] == "clinc150-dev@1"
@@ -123,7 +116,7 @@ def test_tasks_followed_along_training_choose_nothing(tiny: Tiny, tmp_path: Path
     (plain,), (followed,) = (plan(grid), plan(grid, along=f"{GEOMETRY},toy-captions"))
     assert plain.key == followed.key
     without, beside = (
-        run_job(job, prepared(tmp_path / name), quiet) for name, job in (("plain", plain), ("along", followed))
+        run_job(job, stored(tmp_path / name), quiet) for name, job in (("plain", plain), ("along", followed))
     )
     assert (without.scores, without.trace.curve) == (beside.scores, beside.trace.curve)
     assert without.trace.along == ()
@@ -139,10 +132,9 @@ CPU = RuntimeError("[enforce fail] . DefaultCPUAllocator: can't allocate memory:
 
 @pytest.mark.parametrize("error", [CUDA, CPU, MemoryError()])
 def test_too_little_memory_is_a_failed_record(
-    jobs: Callable[..., list[Job]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
+    jobs: Jobs, store: Store, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
     (job,) = jobs(f"simcse{SMALL}")
-    store = prepared(tmp_path / "results")
     step = torch.optim.AdamW.step
     steps = []
 
@@ -161,11 +153,8 @@ def test_too_little_memory_is_a_failed_record(
     assert "--rerun failed" in record.failure.reason
 
 
-def test_other_errors_no_record(
-    jobs: Callable[..., list[Job]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_other_errors_no_record(jobs: Jobs, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     (job,) = jobs(f"simcse{SMALL}")
-    store = prepared(tmp_path / "results")
 
     def train(*_: object) -> None:
         raise RuntimeError("shapes do not fit")
@@ -176,11 +165,8 @@ def test_other_errors_no_record(
     assert not store.keys()
 
 
-def test_smaller_batch_recorded(
-    jobs: Callable[..., list[Job]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_smaller_batch_recorded(jobs: Jobs, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     (job,) = jobs(f"simcse{SMALL}")
-    store = prepared(tmp_path / "results")
     usual = run_job(job, store, lambda seen: None)
     pool, called = Encoder.pool, []
 
@@ -197,9 +183,9 @@ def test_smaller_batch_recorded(
     assert [loss for _, loss, _ in record.trace.curve] == [loss for _, loss, _ in usual.trace.curve]  # trained alike
 
 
-def test_unwritable_model(jobs: Callable[..., list[Job]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unwritable_model(jobs: Jobs, tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     (job,) = jobs(f"simcse+mean{SMALL}")
-    store, models = prepared(tmp_path / "results"), tmp_path / "models"
+    models = tmp_path / "models"
     real = Path.write_text
 
     def full(path: Path, text: str) -> int:
@@ -219,12 +205,11 @@ def test_unwritable_model(jobs: Callable[..., list[Job]], tmp_path: Path, monkey
         assert (models / job.key / "modules.json").is_file()
 
 
-def test_a_record_names_tasks_with_texts_in_its_sentences(jobs: Callable[..., list[Job]], tmp_path: Path) -> None:
+def test_a_record_names_tasks_with_texts_in_its_sentences(jobs: Jobs, tmp_path: Path, store: Store) -> None:
     text = load_task("toy-captions", None).sentences()[0]
     corpus = tmp_path / "seen.txt"
     corpus.write_text("\n".join([text, *SENTENCES[:15]]), encoding="utf-8")
     simcse, cls = jobs(f"simcse{SMALL},cls", corpus=str(corpus), tasks="toy-captions")
-    store = prepared(tmp_path / "results")
     (result,) = run_job(simcse, store, lambda _: None).overlap or ()
     assert (result.task, result.exact) == ("toy-captions@1", 1)
     assert run_job(cls, store, lambda _: None).overlap is None  # nothing is trained

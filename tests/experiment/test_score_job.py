@@ -11,8 +11,8 @@ from cseb.encoder.encoder import Encoder
 from cseb.experiment.benchmark import load, override
 from cseb.experiment.plan import plan
 from cseb.experiment.run_job import _scored_before, run_job
+from cseb.records.store import Store
 from tests.conftest import SENTENCES
-from tests.factory import stored
 from tests.world import WORLD
 
 
@@ -26,7 +26,13 @@ from tests.world import WORLD
     ],
 )
 def test_an_untrained_encoder_is_scored_once(
-    method: str, encoder: str, scored: int, tiny: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    method: str,
+    encoder: str,
+    scored: int,
+    tiny: Callable[[str], Path],
+    tmp_path: Path,
+    store: Store,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     _scored_before.cache_clear()
     corpus = tmp_path / "corpus.txt"
@@ -35,7 +41,6 @@ def test_an_untrained_encoder_is_scored_once(
     small: dict[str, Any] = {"corpus": str(corpus), "fractions": "", "sizes": "16"}
     small |= {"tasks": "toy-captions", "dev": "none"}
     jobs = plan(override(load(WORLD), methods=method, encoder=folder, seeds=3, **small))
-    store = stored(tmp_path / "results")
     times = 0
     embed = Encoder.embed
 

@@ -4,7 +4,6 @@ import errno
 import io
 import os
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -13,18 +12,17 @@ import pytest
 from cseb.data import weights
 from cseb.encoder import tokenizer
 from cseb.errors import BadData
-from cseb.experiment.job import Job
 from cseb.experiment.run_job import run_job
 from cseb.launchers import launch
 from cseb.launchers.local import Local
 from cseb.records.store import Store
 from cseb.tasks.evaluate import data_sha256, load_task
 from tests.conftest import SENTENCES
-from tests.experiment.conftest import SMALL, Tiny, prepared
+from tests.experiment.conftest import SMALL, Jobs, Tiny
 
 
 @pytest.mark.slow
-def test_a_warm_worker_finds_the_bits_of_a_fresh_process(jobs: Callable[..., list[Job]], tmp_path: Path) -> None:
+def test_a_warm_worker_finds_the_bits_of_a_fresh_process(jobs: Jobs, tmp_path: Path) -> None:
     """Whatever earlier jobs have left in the process: tokenizers, corpora, data of tasks, grown memory."""
     methods = [f"simcse{SMALL}", f"micse+ami(layers=(0,1))+queue(size=16){SMALL}", f"simcse+mean{SMALL}"]
     *before, job = jobs(",".join(methods), seeds=2)
@@ -53,9 +51,7 @@ def test_a_tokenizer_is_read_again_when_its_file_has_changed(tiny: Tiny, tmp_pat
 
 
 @pytest.mark.parametrize("what", ["corpus", "tasks", "encoder", "pairs"])
-def test_changed_inputs_are_not_trained_on(
-    jobs: Callable[..., list[Job]], tiny: Tiny, tmp_path: Path, what: str
-) -> None:
+def test_changed_inputs_are_not_trained_on(jobs: Jobs, tiny: Tiny, tmp_path: Path, store: Store, what: str) -> None:
     encoder, labels, pairs = tmp_path / "encoder", tmp_path / "labels.csv", tmp_path / "pairs.tsv"
     shutil.copytree(tiny("bert"), encoder)
     labels.write_text("text,label\n" + "".join(f"{text},{number % 2}\n" for number, text in enumerate(SENTENCES)))
@@ -66,7 +62,6 @@ def test_changed_inputs_are_not_trained_on(
     changed.write_text(changed.read_text().replace("the dog", "a horse") + "\n")
     load_task.cache_clear()  # the job as a process of its own would run it
     data_sha256.cache_clear()
-    store = prepared(tmp_path / "results")
     with pytest.raises(BadData, match=r"changed: sha256 .*; run the benchmark again"):
         run_job(job, store, lambda seen: None)
     assert not store.keys()

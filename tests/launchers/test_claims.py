@@ -10,7 +10,7 @@ import pytest
 
 from cseb.launchers import claims as claims_module
 from cseb.launchers import launch
-from cseb.launchers.claims import EXPIRY, Claims, claims_of, folder_of, process_start
+from cseb.launchers.claims import EXPIRY, Claims, claims_of, folder_of, note, process_start, reasons
 from cseb.launchers.job_runner import Broken, Event, Finished, Started
 from cseb.launchers.local import Local
 from cseb.records.progress import Progress
@@ -32,6 +32,13 @@ def test_two_launchers_claim_different_jobs(store: Store) -> None:
         assert (list(waiting), list(others)) == ([jobs[1]], [jobs[0], jobs[2]])
         assert len(files(store)) == 3
     assert files(store) == []
+
+
+def test_a_reason_is_kept_without_escape_sequences(store: Store) -> None:
+    assert reasons(store.folder) == {}
+    folder_of(store.folder).mkdir()
+    note(store.folder, Broken("0" * 16, "died", "out of memory\x1b[31m"))
+    assert "\x1b" not in reasons(store.folder)["0" * 16]
 
 
 @pytest.mark.parametrize("end", [Finished, Broken])

@@ -15,7 +15,7 @@ from cseb.commands.hosts import workers_of as workers_of_grid
 from cseb.errors import BadBenchmark
 from cseb.experiment.job import Job
 from cseb.launchers import launch, local
-from cseb.launchers.job_runner import Broken, Event, Finished, JobRunner, Started
+from cseb.launchers.job_runner import Broken, Event, Finished, JobRunner, Started, Summary
 from cseb.launchers.local import Local, least_used
 from cseb.records.progress import Progress
 from cseb.records.store import Store
@@ -233,3 +233,17 @@ def test_a_stop_that_python_loses_is_heard_with_the_next_event(store: Store) -> 
     events = list[Event]()
     assert launch(jobs("a"), store, Loses(), events.append).stopped
     assert (went_on, events) == ([True], [])
+
+
+@pytest.mark.parametrize(
+    ("summary", "code"),
+    [
+        (Summary(1, done=1), 0),
+        (Summary(2, done=1, failed=1), 1),
+        (Summary(2, done=1, refused=1), 2),
+        (Summary(3, failed=1, refused=1), 2),
+        (Summary(2, done=1, stopped=True), 130),
+    ],
+)
+def test_exit_codes(summary: Summary, code: int) -> None:
+    assert summary.exit_code == code

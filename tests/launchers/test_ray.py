@@ -22,6 +22,7 @@ from cseb.launchers.job_runner import Broken, Event, Finished, Started
 from cseb.launchers.ray import Ray
 from cseb.records.store import Store
 from tests import standin_jobs
+from tests.launchers.running import alive
 from tests.standin_jobs import jobs
 from tests.world import WORLD
 
@@ -45,10 +46,6 @@ def cluster() -> Iterator[Any]:
         made.add_node(num_cpus=1, object_store_memory=100 << 20)
     yield made
     made.shutdown()
-
-
-def alive(pid: int) -> bool:
-    return psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
 
 
 @pytest.mark.slow

@@ -2,12 +2,9 @@
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
@@ -16,7 +13,7 @@ import pytest
 from cseb.launchers import spawn_ranks as several
 from cseb.launchers.claims import folder_of
 from cseb.records.store import Store
-from tests.launchers.running import until
+from tests.launchers.running import alive, free_port, until
 from tests.world import WORLD
 
 RUN = (
@@ -94,13 +91,6 @@ def test_a_process_that_fails_ends_all_and_it_alone_is_heard(python: str, progra
     assert time.monotonic() - begun < 30
 
 
-def alive(pid: int) -> bool:
-    try:
-        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
 def test_no_process_outlives_its_parent(tmp_path: Path, python: str, number: signal.Signals) -> None:
@@ -133,33 +123,24 @@ def test_a_stopped_parent_lets_the_first_say_so(tmp_path: Path, python: str, all
 @pytest.mark.slow
 @pytest.mark.parametrize("victim", [0, 1])
 def test_a_process_killed_while_it_trains_is_one_line(tmp_path: Path, victim: int) -> None:
-    with real(tmp_path, "--quiet") as parent:
-        training(tmp_path)
-        ranks(parent)[victim].kill()
-        _, said = parent.communicate(timeout=120)
+    command = [*RUN, "--methods", "simcse", "--seeds", "1", "--steps", "100000", "--processes", "2", "--quiet"]
+    with subprocess.Popen([*command, "--results", tmp_path], stderr=subprocess.PIPE, text=True) as parent:
+        try:
+            beats = folder_of(tmp_path)
+            until(lambda: any('"step": 0' not in file.read_text() for file in beats.glob("*.json")), 120)
+            children = psutil.Process(parent.pid).children()
+            next(each for each in children if each.environ()[several.RANK] == str(victim)).kill()
+            _, said = parent.communicate(timeout=120)
+        finally:
+            parent.kill()
     assert parent.returncode == 1
     assert said == f"cseb: process {victim} of 2 was killed by SIGKILL; out of memory? try fewer --processes\n"
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 130), (signal.SIGKILL, -signal.SIGKILL)])
-def test_training_ends_with_its_parent(tmp_path: Path, number: signal.Signals, code: int) -> None:
-    with real(tmp_path) as parent:
-        training(tmp_path)
-        started = ranks(parent)
-        parent.send_signal(number)
-        _, said = parent.communicate(timeout=120)
-    assert parent.returncode == code
-    until(lambda: not any(alive(process.pid) for process in started))
-    assert "Traceback" not in said
-
-
-@pytest.mark.slow
 def test_a_process_that_comes_late_trains_the_same_jobs(tmp_path: Path) -> None:
     """It finds the first job of the others running, and an untrained one done."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        address = {"MASTER_ADDR": "localhost", "MASTER_PORT": str(free.getsockname()[1]), "OMP_NUM_THREADS": "1"}
+    address = {"MASTER_ADDR": "localhost", "MASTER_PORT": str(free_port()), "OMP_NUM_THREADS": "1"}
     names = os.environ | address | {several.RANK: "0", several.WORLD_SIZE: "2"}
     command = [*RUN, "--methods", "cls,simcse", "--seeds", "2", "--steps", "4", "--quiet"]
     late = [*command, "--results", tmp_path / "late"]
@@ -174,26 +155,3 @@ def test_a_process_that_comes_late_trains_the_same_jobs(tmp_path: Path) -> None:
     assert len(result) == 4
     assert len(expected) == 2
     assert expected.items() <= result.items()
-
-
-@contextmanager
-def real(folder: Path, *more: str) -> Iterator[subprocess.Popen[str]]:
-    """Two processes in a training of more steps than anybody waits for; a test that fails does not wait either."""
-    command = [*RUN, "--methods", "simcse", "--seeds", "1", "--steps", "100000", "--processes", "2"]
-    command += ["--results", str(folder), *more]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True) as parent:
-        try:
-            yield parent
-        finally:
-            parent.kill()
-
-
-def training(folder: Path) -> None:
-    """Wait for its first steps."""
-    beats = folder_of(folder)
-    until(lambda: any('"step": 0' not in file.read_text() for file in beats.glob("*.json")), 120)
-
-
-def ranks(parent: subprocess.Popen[str]) -> list[psutil.Process]:
-    children = {process.environ()[several.RANK]: process for process in psutil.Process(parent.pid).children()}
-    return [children[rank] for rank in "01"]

@@ -1,7 +1,6 @@
 """The scripts of the guide that run one job on two nodes do so: here both nodes are this machine, without a GPU."""
 
 import os
-import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from cseb.records.store import Store
+from tests.launchers.running import free_port
 from tests.pages import ROOT, blocks
 
 PAGE = ROOT / "docs" / "guide" / "clusters.md"
@@ -29,13 +29,10 @@ def test_one_job_runs_on_two_nodes(tmp_path: Path, name: str) -> None:
     for program, text in {"srun": SRUN, "scontrol": "#!/bin/bash\necho 127.0.0.1\necho other\n"}.items():
         (tmp_path / program).write_text(text)
         (tmp_path / program).chmod(0o755)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
     for old, new in {
         "--nproc-per-node=8": "--nproc-per-node=1",
         "--num_processes=16": "--num_processes=2",
-        "29500": str(port),
+        "29500": str(free_port()),
         "--device cuda": f"{SMALL} --results {tmp_path / 'results'}",
     }.items():
         assert old in script or old.startswith("--n")

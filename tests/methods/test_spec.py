@@ -169,6 +169,22 @@ def test_a_changed_option_changes_the_resolved_text() -> None:
 
 
 @pytest.mark.parametrize(
+    ("usual", "other"),
+    [
+        ("chunk=0", "chunk=8"),
+        ("activation_checkpointing=false", "activation_checkpointing=True"),
+        ("batch=shuffled", "batch='no_duplicates'"),
+    ],
+)
+def test_a_later_option_is_stated_only_where_it_is_not_the_usual_one(usual: str, other: str) -> None:
+    """So that keys stay what they were."""
+    plain = parse_method("simcse").at(1.0).resolved()
+    assert f" {usual.partition('=')[0]}=" not in plain
+    assert parse_method(f"simcse+recipe({usual})").at(1.0).resolved() == plain
+    assert f", {other})" in parse_method(f"simcse+recipe({other})").at(1.0).resolved()
+
+
+@pytest.mark.parametrize(
     ("text", "seen"),
     [
         ("mean", ()),

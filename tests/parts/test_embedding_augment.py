@@ -3,10 +3,7 @@
 import pytest
 import torch
 
-from cseb.encoder.device_batches import tensors
 from cseb.encoder.encoder import Encoder
-from cseb.errors import BadSpec
-from cseb.methods.grammar import parse_method
 from cseb.parts.views import (
     AtRate,
     Cutoff,
@@ -17,9 +14,8 @@ from cseb.parts.views import (
     dropout_at,
     shuffled_places,
 )
-from cseb.training.build import check
 from tests.conftest import SENTENCES
-from tests.training.small_runs import Tiny, built_of, run
+from tests.training.small_runs import Tiny, batch_of, built_of, run
 
 FAMILIES = ["bert", "roberta", "mpnet", "distilbert", "modernbert"]
 
@@ -28,13 +24,9 @@ def loaded(tiny: Tiny, family: str = "bert", method: str = "simcse") -> Encoder:
     return built_of(tiny, method, family).encoder.train()
 
 
-def block(encoder: Encoder, texts: list[str] = SENTENCES[:4]) -> tuple[torch.Tensor, ...]:
-    return tensors(encoder.tokenise(texts, 32).batch(torch.arange(len(texts)).numpy()), encoder.device)
-
-
 def seeded(rendering, encoder: Encoder, seed: int, texts: list[str] = SENTENCES[:4]) -> torch.Tensor:
     torch.manual_seed(seed)
-    return rendering(encoder, *block(encoder, texts)).h
+    return rendering(encoder, *batch_of(encoder, texts)).h
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -115,7 +107,7 @@ def test_places_are_shuffled_among_real_tokens_alone() -> None:
 @pytest.mark.parametrize("family", ["bert", "roberta", "distilbert"])
 def test_shuffled_positions_are_shuffled_tokens(tiny: Tiny, family: str, monkeypatch: pytest.MonkeyPatch) -> None:
     encoder = loaded(tiny, family, "simcse+mean+recipe(dropout=1e-9)")
-    ids, mask, content, anchor = block(encoder, ["a man is eating pizza", "the dog"])
+    ids, mask, content, anchor = batch_of(encoder, ["a man is eating pizza", "the dog"])
     places = shuffled_places(mask)
     monkeypatch.setattr("cseb.parts.views.shuffled_places", lambda mask: places)
     first = encoder.config.pad_token_id + 1 if family == "roberta" else 0
@@ -127,7 +119,7 @@ def test_shuffled_positions_are_shuffled_tokens(tiny: Tiny, family: str, monkeyp
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_cutoff_changes_vectors_and_leaves_no_hook(tiny: Tiny, family: str) -> None:
-    model = loaded(tiny, family)
+    model = loaded(tiny, family, "consert+embedding_edits(second=token_cutoff)")
     clean = seeded(AtRate(0.0), model, 1)
 
     def quiet(encoder, *rest):
@@ -140,13 +132,6 @@ def test_cutoff_changes_vectors_and_leaves_no_hook(tiny: Tiny, family: str) -> N
 
 def test_what_leaves_the_embedding_layer_is_cut(tiny: Tiny) -> None:
     encoder = loaded(tiny, method="consert")
-    all_gone = Cutoff(cut_features, 1.0)(encoder, *block(encoder))
+    all_gone = Cutoff(cut_features, 1.0)(encoder, *batch_of(encoder, SENTENCES))
     assert not all_gone.layers[0].any()
-    assert torch.equal(Plain()(encoder, *block(encoder)).h, encoder(*block(encoder)).h)
-
-
-@pytest.mark.parametrize("family", ["mpnet", "modernbert"])
-def test_positions_that_nobody_can_set_are_not_shuffled(tiny: Tiny, family: str) -> None:
-    with pytest.raises(BadSpec, match="embedding_edits: this encoder finds positions itself"):
-        check(parse_method("consert").at(1.0), tiny(family))
-    check(parse_method("consert+embedding_edits(second=token_cutoff)").at(1.0), tiny(family))
+    assert torch.equal(Plain()(encoder, *batch_of(encoder, SENTENCES)).h, encoder(*batch_of(encoder, SENTENCES)).h)

@@ -17,7 +17,7 @@ from cseb.methods.grammar import parse_method
 from cseb.training.build import build
 from tests.command_line import call
 from tests.conftest import SENTENCES
-from tests.training.small_runs import Tiny, built_of
+from tests.training.small_runs import Tiny, built_of, by_library, encoder_in
 from tests.world import WORLD
 
 SCALE = "recipe(batch_size=8,learning_rate=1e-2,eval_every=1,dropout=0.1)"
@@ -42,7 +42,7 @@ def with_prompt(folder: Path, prompt: str) -> None:
 
 
 def encoded(folder: Path, method: str) -> np.ndarray:
-    return build(parse_method(method).at(1.0), folder, 0).encoder.embed(SENTENCES)
+    return encoder_in(folder, method).embed(SENTENCES)
 
 
 def test_mean_with_its_own_modules_is_the_model_as_it_came(finished: Path) -> None:
@@ -53,15 +53,12 @@ def test_mean_with_its_own_modules_is_the_model_as_it_came(finished: Path) -> No
 
 
 def test_its_modules_are_trained_and_saved_for_sentence_transformers(finished: Path, tmp_path: Path) -> None:
-    library: Any = pytest.importorskip("sentence_transformers")
     trained = cseb.train("simcse+mean+own_modules", SENTENCES, encoder=str(finished), steps=2, scale=SCALE)
     vectors = trained.encode(SENTENCES)
     assert not trained.notes
     assert np.abs(vectors - encoded(finished, "mean+own_modules")).max() > 1e-3
     trained.save(tmp_path / "saved")
-    with torch.random.fork_rng():
-        again = library.SentenceTransformer(str(tmp_path / "saved"), device="cpu").encode(SENTENCES)
-    np.testing.assert_allclose(again, vectors, atol=1e-5)
+    np.testing.assert_allclose(by_library(tmp_path / "saved", SENTENCES), vectors, atol=1e-5)
     np.testing.assert_allclose(find(str(tmp_path / "saved"), EncoderOptions()).open()(SENTENCES), vectors, atol=1e-6)
 
 
@@ -85,7 +82,6 @@ def test_what_is_left_out_is_said_on_the_terminal_and_in_the_record(finished: Pa
 
 @pytest.mark.parametrize("pooler", ["mean", "first_last"])  # one that sentence-transformers has, one that it lacks
 def test_its_prompt_is_used_in_training_and_saved(finished: Path, tmp_path: Path, pooler: str) -> None:
-    library: Any = pytest.importorskip("sentence_transformers")
     without = encoded(finished, f"{pooler}+own_modules")
     with_prompt(finished, "query: ")
     start = encoded(finished, f"{pooler}+own_modules")
@@ -95,9 +91,8 @@ def test_its_prompt_is_used_in_training_and_saved(finished: Path, tmp_path: Path
     trained = cseb.train(f"simcse+{pooler}+own_modules", SENTENCES, encoder=str(finished), steps=2, scale=SCALE)
     assert not trained.notes
     trained.save(tmp_path / "saved")
-    with torch.random.fork_rng():
-        again = library.SentenceTransformer(str(tmp_path / "saved"), device="cpu", trust_remote_code=True)
-    np.testing.assert_allclose(again.encode(SENTENCES), trained.encode(SENTENCES), atol=1e-5)
+    again = by_library(tmp_path / "saved", SENTENCES, trust_remote_code=True)
+    np.testing.assert_allclose(again, trained.encode(SENTENCES), atol=1e-5)
 
 
 def test_a_model_that_pools_without_its_prompt_is_refused(finished: Path) -> None:
@@ -110,7 +105,7 @@ def test_a_model_that_pools_without_its_prompt_is_refused(finished: Path) -> Non
 
 def test_a_prompt_is_cut_with_the_sentence_at_test_and_is_no_token_of_it_in_training(finished: Path) -> None:
     with_prompt(finished, "query: ")
-    encoder = build(parse_method("mean+own_modules").at(1.0), finished, 0).encoder
+    encoder = encoder_in(finished, "mean+own_modules")
     prompt = encoder.tokenizer("query:", add_special_tokens=False)["input_ids"]
     assert encoder.limit() == encoder.tokenizer.model_max_length - len(prompt)
     for text in ("a b c", encoder.tokenizer("a b c", add_special_tokens=False)["input_ids"]):

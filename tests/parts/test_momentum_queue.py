@@ -6,10 +6,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from cseb.encoder.device_batches import tensors
-from cseb.errors import BadSpec
 from cseb.parts.networks import Queue, momentum_update, push
-from tests.training.small_runs import built_of
+from tests.training.small_runs import batch_of, built_of
 
 
 def test_follow_moves_by_one_minus_momentum() -> None:
@@ -35,8 +33,7 @@ def queue_of(tiny: Callable[[str], Path], sentences: int, **options: object) -> 
 
 
 def remember(queue: Queue, encoder: object, text: list[str], sids: list[int]) -> None:
-    tokens = encoder.tokenise(text, 32)
-    ids, mask, _, anchor = tensors(tokens.batch(torch.arange(len(text)).numpy()), torch.device("cpu"))
+    ids, mask, _, anchor = batch_of(encoder, text)
     queue.remember(encoder, ids, mask, anchor, torch.tensor(sids))
 
 
@@ -52,11 +49,6 @@ def test_queue_starts_empty_and_never_holds_more_than_its_size(tiny: Callable[[s
     assert then.keys.shape == (3, 16)
     assert then.allowed.tolist() == [[False, True, True]]
     assert not then.keys.requires_grad
-
-
-def test_a_queue_larger_than_the_subset_is_refused(tiny: Callable[[str], Path]) -> None:
-    with pytest.raises(BadSpec, match="queue: size is 3, but this subset has 2 sentences"):
-        queue_of(tiny, 2)
 
 
 SELF = ("sentences", "mask_self", "masked")

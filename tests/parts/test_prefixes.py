@@ -12,11 +12,9 @@ from cseb.commands.train import train as train_encoder
 from cseb.encoder import packing
 from cseb.encoder.encoder import Encoder
 from cseb.errors import BadResults
-from cseb.methods.grammar import parse_method
-from cseb.training.build import build
 from cseb.training.checkpoints import restore
 from tests.conftest import SENTENCES
-from tests.training.small_runs import Tiny, built_of, run
+from tests.training.small_runs import Tiny, built_of, encoder_in, run
 
 RECIPE = "recipe(steps=2,warmup=0,batch_size=8,learning_rate=3e-2,eval_every=1)"
 FAMILIES = ("bert", "roberta")
@@ -24,7 +22,7 @@ FAMILIES = ("bert", "roberta")
 
 def prefixed(folder: Path, more: str = "") -> Encoder:
     text = f"simcse+mean+none+prefix(length=3{more})+{RECIPE}"
-    return build(parse_method(text).at(1.0), folder, 0).encoder.eval()
+    return encoder_in(folder, text).eval()
 
 
 def by_hand(attention: torch.nn.Module, table: torch.Tensor, x: torch.Tensor, real: int) -> torch.Tensor:
@@ -97,7 +95,7 @@ def test_dropout_on_prefixes_differs_between_sentences_and_ends_with_training(ti
 @pytest.mark.parametrize("family", FAMILIES)
 def test_positions_start_behind_the_prefixes_if_asked(tiny: Tiny, family: str) -> None:
     folder = tiny(family)
-    plain = build(parse_method("mean").at(1.0), folder, 0).encoder.eval()
+    plain = encoder_in(folder).eval()
     for shifts, apart in (("true", 3), ("false", 0)):
         encoder = prefixed(folder, f",shift_positions={shifts}")
         ids = torch.from_numpy(encoder.tokenise(SENTENCES[:1], 16).batch(np.arange(1), 0).ids)
@@ -107,7 +105,7 @@ def test_positions_start_behind_the_prefixes_if_asked(tiny: Tiny, family: str) -
         assert torch.equal(result, moved)
         assert encoder.limit() == plain.limit() - apart
         assert encoder.embed([" ".join(SENTENCES)]).shape == plain.embed([" ".join(SENTENCES)]).shape
-    assert build(parse_method("mean").at(1.0), folder, 0).encoder.limit() == plain.limit()  # its tokenizer is its own
+    assert encoder_in(folder).limit() == plain.limit()  # its tokenizer is its own
 
 
 def test_a_copy_of_the_encoder_has_prefixes_of_its_own(tiny: Tiny) -> None:

@@ -2,18 +2,16 @@
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
 import torch
 
-from cseb.encoder.device_batches import tensors
 from cseb.encoder.random_streams import TermGenerators
 from cseb.parts.prompt_views import Denoised, negate
 from cseb.training.batches import Batch, Feed
 from cseb.training.build import Built
 from cseb.training.objective import Objective
 from tests.conftest import SENTENCES
-from tests.training.small_runs import Recording, Tiny, built_of
+from tests.training.small_runs import Recording, Tiny, batch_of, built_of
 
 SMALL = "recipe(steps=2,warmup=0,batch_size=8,eval_every=2,max_length=12)"
 
@@ -91,7 +89,7 @@ def test_the_prompt_alone_is_read_where_its_words_stand(tiny: Tiny, family: str)
     built = small(tiny, "promptbert", family)
     encoder = built.encoder.eval()
     texts = [SENTENCES[0], f"{SENTENCES[1]} {SENTENCES[2]}", SENTENCES[3], "dog"]
-    block = tensors(encoder.tokenise(texts, 30).batch(np.arange(4)), torch.device("cpu"))
+    block = batch_of(encoder, texts)
     ids, mask, content, anchor = block
     rendering = built.views.renderings[0]
     assert isinstance(rendering, Denoised)

@@ -14,10 +14,10 @@ from cseb.errors import BadResults, BadSpec
 from cseb.methods.grammar import parse_method
 from cseb.methods.spec import refuse_unsaved
 from cseb.parts.token_prepending import MARK, TEMPLATE, TokenPrepending, prepended
-from cseb.training.build import build, check
+from cseb.training.build import check
 from tests.conftest import SENTENCES
 from tests.encoder.test_decoders import Decoder, decoder
-from tests.training.small_runs import Tiny
+from tests.training.small_runs import Tiny, encoder_in
 
 __all__ = ["decoder"]  # the fixture
 STATES = [[0.1, 0.2], [0.0, 0.0], [0.4, -0.3], [0.2, 0.5], [-0.1, 0.3]]
@@ -90,7 +90,7 @@ def test_every_row_has_a_place_and_a_last_token_of_its_own() -> None:
 
 
 def prompted(folder: Path, more: str = "") -> Encoder:
-    return build(parse_method(f"mean+end_prompt(template={TEMPLATE!r}){more}").at(1.0), folder, 0).encoder
+    return encoder_in(folder, f"mean+end_prompt(template={TEMPLATE!r}){more}")
 
 
 @pytest.mark.parametrize("family", ["opt", "llama", "qwen3", "gpt_neox"])
@@ -105,7 +105,7 @@ def test_decoders_give_other_vectors_the_same_in_any_company(decoder: Decoder, f
     assert np.array_equal(vectors, again)  # nothing of it is drawn
     from_start = prompted(folder, "+token_prepending(start=0,exit=2)").embed(texts)
     assert np.abs(vectors - from_start).max() > 1e-6
-    assert MARK not in build(parse_method("mean").at(1.0), folder, 0).encoder.tokenizer.get_vocab()
+    assert MARK not in encoder_in(folder).tokenizer.get_vocab()
 
 
 def test_what_cannot_be_is_one_line(decoder: Decoder, tiny: Tiny) -> None:

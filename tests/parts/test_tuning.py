@@ -2,9 +2,7 @@
 
 import pytest
 import torch
-from transformers import AlbertConfig, AlbertModel
 
-from cseb.errors import BadSpec
 from cseb.parts.tuning import layers_of
 from tests.training.small_runs import Tiny, built_of, run
 
@@ -41,10 +39,3 @@ def test_second_networks_are_tuned_alike(tiny: Tiny) -> None:
         asked = [weight.requires_grad for weight in encoder.backbone.parameters()]
         assert any(asked)
         assert not all(asked)
-
-
-def test_layers_that_share_their_weights_are_refused() -> None:
-    config = AlbertConfig(vocab_size=20, embedding_size=4, hidden_size=8, num_hidden_layers=3, num_attention_heads=2,
-                          intermediate_size=8)  # fmt: skip
-    with pytest.raises(BadSpec, match="last_layers: the layers of this encoder are no separate modules"):
-        layers_of(AlbertModel(config), 3, "last_layers")

@@ -17,8 +17,7 @@ from benchmarks.pretrain.rows import CLS, SEP, TokenisedText
 from benchmarks.pretrain.wordpiece import train_tokenizer
 from cseb import open_data
 from cseb.data.weights import find_encoder
-from cseb.methods.grammar import parse_method
-from cseb.training.build import build
+from tests.training.small_runs import encoder_in
 
 ROOT = Path(__file__).parents[2]
 PIECES = 300
@@ -109,7 +108,7 @@ def test_a_decoder_is_trained_and_exported(tmp_path: Path) -> None:
     ids = tokenizer(["the man"], return_tensors="pt")["input_ids"]
     assert model.config.vocab_size == len(tokenizer) == 600 and model(input_ids=ids).logits.isfinite().all()
     weights, _ = find_encoder(str(shipped))
-    encoder = build(parse_method("mean+last").at(1.0), weights, seed=0).encoder
+    encoder = encoder_in(weights, "mean+last")
     state = model.model(input_ids=ids).last_hidden_state[0, -1].detach().numpy()
     assert np.allclose(encoder.embed(["the man"])[0], state, atol=1e-5)
 

@@ -16,8 +16,6 @@ from cseb.reports.formats import FORMATS
 from cseb.reports.layouts import few_shot
 from tests.factory import record
 
-ITEMS = {"sts12@1/best": np.linspace(-1, 1, 500, dtype=np.float32), "sts12@1/last": np.zeros(3, dtype=np.float32)}
-
 
 def test_a_truncated_record_is_run_again(store: Store) -> None:
     whole, torn, failed = record(seed=0), record(seed=1), record(seed=2, failed="out of memory")

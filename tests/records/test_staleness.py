@@ -6,8 +6,6 @@ import pytest
 
 from cseb.analysis import comparable
 from cseb.analysis.comparable import stale
-from cseb.analysis.study import gather
-from cseb.errors import BadResults
 from cseb.records.record import Subset
 from cseb.version import WORD_VERSIONS
 from tests.factory import record
@@ -47,16 +45,6 @@ def test_another_version_of_trainer_or_encoder_is_stale(monkeypatch: pytest.Monk
     monkeypatch.setattr(comparable, "TRAINER_VERSION", 2)
     assert stale(trained) == "made with trainer@1, now trainer@2"
     assert stale(newer) == stale(scored) == ""
-
-
-def test_a_table_leaves_records_of_another_trainer_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two seeds of one cell, alike but for the version: an average of both would be of no method."""
-    old, new = record(seed=0), record(seed=1).model_copy(update={"trainer_version": 2})
-    table = gather([old, new])
-    assert (table.seeds, table.stale) == ((0,), ("made with trainer@2, now trainer@1",))
-    monkeypatch.setattr(comparable, "TRAINER_VERSION", 3)
-    with pytest.raises(BadResults, match="all 2 are stale"):
-        gather([old, new])
 
 
 def test_a_bag_of_words_baseline_of_another_version_is_an_older_row() -> None:

@@ -64,3 +64,6 @@ def test_files_of_this_machine_are_ignored_and_records_are_not(tmp_path: Path) -
     lines = (tmp_path / ".gitignore").read_text("utf-8").splitlines()
     assert {"/plan-*.tsv", "/running/", "/slurm/"} <= set(lines)
     assert not [line for line in lines if line.startswith(("/runs", "/items", "/models"))]
+    (tmp_path / ".gitignore").write_text("mine\n")
+    hide(tmp_path)
+    assert (tmp_path / ".gitignore").read_text() == "mine\n"

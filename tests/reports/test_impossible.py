@@ -5,15 +5,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
-from cseb.analysis.item_scores import ItemScores
-from cseb.records.record import Record
 from cseb.records.store import Store
 from tests.command_line import call, printed
 from tests.factory import record
-from tests.worlds import Answers
 
 Change = Callable[[dict[str, Any]], None]
 
@@ -79,28 +75,3 @@ def test_a_record_that_cannot_be_is_left_out_and_counted(folder: Path, name: str
     for name in ("report", "compare"):
         text = call(name, folder, "--format", "json").stdout
         json.loads(text, parse_constant=lambda word: pytest.fail(f"{word} is no JSON"))
-
-
-@pytest.mark.parametrize(
-    ("items", "words"),
-    [
-        (np.zeros(3), "has 3 items, the task 4"),
-        (np.zeros((4, 2)), "does not fit its task"),
-        (np.array([0, 1, np.nan, 1]), "has items that are not finite"),
-    ],
-)
-def test_items_of_another_task_leave_a_comparison_of_seeds(items: np.ndarray, words: str) -> None:
-    answers = Answers(np.arange(4))
-    run = record(tasks=("one@1",), values=(50.0,), dev="")
-    run = run.model_copy(update={"protocol": run.protocol.__class__(**_protocol(run, answers))})
-    item_scores = ItemScores(lambda key: {"one@1/last": items.astype(np.float32)}, lambda name: answers)
-    contributions, why = item_scores.contributions({0: run}, ("one@1",), "last")
-    assert contributions == {}
-    assert words in why
-
-
-def _protocol(run: Record, answers: Answers) -> dict[str, Any]:
-    import hashlib
-    from dataclasses import asdict
-
-    return asdict(run.protocol) | {"data": hashlib.sha256(answers.sha256().encode()).hexdigest()}

@@ -6,7 +6,7 @@ from scipy.stats import t
 
 from cseb.analysis.paired import Sample
 from cseb.analysis.study import gather
-from cseb.reports.comparison_report import learning_curve_alone, learning_curve_sheet, no_learning_curve
+from cseb.reports.comparison_report import learning_curve_alone, learning_curve_sheet
 from cseb.reports.document import Sheet
 from tests.factory import record
 from tests.worlds import study
@@ -56,10 +56,3 @@ def test_alone_it_has_notes_on_clusters_and_sizes() -> None:
     notes = " ".join(sheet.notes)
     assert "are clustered" in notes
     assert "More than 1,000 sentences were not measured." in notes
-
-
-def test_one_size_has_none() -> None:
-    world, records = study({"simcse": 2})
-    made = gather(records)
-    assert learning_curve_alone(made, made.chosen(), "last", world.item_scores()) is None
-    assert "found 1 size (100); run further sizes" in str(no_learning_curve([made]))

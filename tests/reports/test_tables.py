@@ -77,15 +77,6 @@ def test_two_protocols_are_never_averaged() -> None:
     assert titles == ["sts12", "sts13", "average simcse-sts@1", "mr", "cr", "average senteval-transfer@1"]
 
 
-def test_rows_and_columns_are_chosen_and_ordered() -> None:
-    shown = few_shot(grid(), query=StudyQuery(methods=("simcse", "first_last+recipe(steps=0)"), sizes=(1000, 100)))
-    assert [row.method for row in shown.rows] == ["simcse", "first_last+recipe(steps=0)"]
-    assert [column.size for column in shown.columns] == [1000, 100]
-    chosen = per_task(grid(), query=StudyQuery(fractions=(0.01,), tasks=("sickr", "sts12")))
-    assert [column.title for column in chosen.columns] == ["sickr", "sts12", "average"]
-    assert chosen.rows[2].cells[2].mean == pytest.approx((52.3 + 72.9) / 2)
-
-
 def test_rows_can_be_encoders() -> None:
     records = [
         record(encoder=name, seed=seed, values=(v,) * 3)

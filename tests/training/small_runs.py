@@ -13,6 +13,8 @@ import torch
 from torch import Tensor
 
 import tests.world  # noqa: F401  # its tasks are on the path before the first look-up of a name
+from cseb.encoder.device_batches import tensors
+from cseb.encoder.encoder import Encoder
 from cseb.methods.grammar import parse_method
 from cseb.methods.recipe import Recipe
 from cseb.parts import LossInputs
@@ -90,6 +92,23 @@ def method(name: str, recipe: str = ""):
 def built_of(tiny: Tiny, text: str, family: str = "bert", seed: int = 0) -> Built:
     """The method of a text on a tiny encoder."""
     return build(parse_method(text).at(1.0), tiny(family), seed)
+
+
+def encoder_in(folder: Path, text: str = "mean") -> Encoder:
+    """The encoder of a method on the encoder of a folder."""
+    return built_of(lambda family: folder, text).encoder
+
+
+def batch_of(encoder: Encoder, texts: Sequence[str], *width: int) -> tuple[Tensor, ...]:
+    """The tensors of a batch of texts, at least so wide."""
+    return tensors(encoder.tokenise(texts, 32).batch(np.arange(len(texts)), *width), encoder.device)
+
+
+def by_library(folder: Path, texts: Sequence[str], **options: object) -> np.ndarray:
+    """The vectors that sentence-transformers gives texts with a saved model."""
+    library = pytest.importorskip("sentence_transformers")
+    with torch.random.fork_rng():
+        return library.SentenceTransformer(str(folder), device="cpu", **options).encode(texts)
 
 
 def run(built: Built, lines: Sequence[str] = SENTENCES, select=None, seed: int = 0) -> Trained:

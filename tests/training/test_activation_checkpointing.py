@@ -13,7 +13,7 @@ from cseb.errors import BadSpec
 from cseb.methods.grammar import parse_method
 from cseb.training.build import build, check
 from tests.encoder.test_decoders import decoder
-from tests.training.small_runs import TRAINED, Tiny, first_gradients, method
+from tests.training.small_runs import TRAINED, Tiny, encoder_in, first_gradients, method
 
 __all__ = ["decoder"]  # the fixture
 ON = "activation_checkpointing=true"
@@ -65,7 +65,7 @@ def test_repetition_takes_the_library_of_the_forward(tiny: Tiny, monkeypatch: py
 
 
 def test_the_repetition_takes_the_attention_kernel_of_the_forward_pass(tiny: Tiny) -> None:
-    backbone = build(parse_method("cls").at(1.0), tiny("bert"), 0).encoder.backbone.train()
+    backbone = encoder_in(tiny("bert"), "cls").backbone.train()
     recompute_layers(backbone)
     kernels: list[str] = []
     for layer in backbone.encoder.layer:
@@ -107,10 +107,3 @@ def test_encoders_that_transformers_cannot_repeat_are_refused(tiny: Tiny) -> Non
         check(method, tiny("mpnet"))
     with pytest.raises(BadSpec, match="take chunk"):  # as for an encoder with code of its own, known when it is loaded
         recompute_layers(torch.nn.Linear(2, 2))
-
-
-def test_a_method_without_it_has_the_key_that_it_had() -> None:
-    plain = parse_method("simcse").at(1.0).resolved()
-    assert "activation_checkpointing" not in plain
-    assert parse_method("simcse+recipe(activation_checkpointing=false)").at(1.0).resolved() == plain
-    assert "activation_checkpointing=True)" in parse_method(f"simcse+recipe({ON})").at(1.0).resolved()

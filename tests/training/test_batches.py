@@ -8,7 +8,6 @@ import torch
 
 from cseb.encoder.encoder import Encoder
 from cseb.encoder.tokenizer import Tokens
-from cseb.methods.grammar import parse_method
 from cseb.parts.postprocessing import main_directions
 from cseb.seeds import ORDER, stream_seed
 from cseb.training import batches as feeding
@@ -152,13 +151,6 @@ def test_a_subset_of_one_text_has_batches_of_one_and_does_not_hang(tiny: Tiny) -
         settled = recipe(steps=5, batch_size=4, batch="no_duplicates", last_batch=last_batch)
         drawn = list(batches(3, settled, np.random.default_rng(0), texts=[("same",)] * 3))
         assert [len(batch) for batch in drawn] == [1] * 5
-
-
-def test_the_way_of_drawing_batches_is_stated_only_where_it_is_not_the_usual_one() -> None:
-    plain = parse_method("simcse").at(1.0).resolved()
-    assert " batch=" not in plain
-    assert parse_method("simcse+recipe(batch=shuffled)").at(1.0).resolved() == plain
-    assert " batch='no_duplicates')" in parse_method("simcse+recipe(batch=no_duplicates)").at(1.0).resolved()
 
 
 FEW = "recipe(steps=1,warmup=0,batch_size=4,learning_rate=3e-3,eval_every=1)"

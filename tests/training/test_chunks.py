@@ -3,7 +3,6 @@
 import pytest
 from torch import Tensor
 
-from cseb.methods.grammar import parse_method
 from cseb.training import objective
 from tests.training.small_runs import TRAINED, Tiny, first_gradients
 
@@ -46,10 +45,3 @@ def test_dropout_is_repeated_in_the_backward_pass(tiny: Tiny, monkeypatch: pytes
         patch.setattr(objective, "checkpoint", lambda function, *batch, **options: function(*batch))
         kept = gradients(tiny, monkeypatch, name, 5)
     assert_equal(kept, chunks)
-
-
-def test_a_method_without_chunks_has_the_key_that_it_had() -> None:
-    plain = parse_method("simcse").at(1.0).resolved()
-    assert "chunk" not in plain
-    assert parse_method("simcse+recipe(chunk=0)").at(1.0).resolved() == plain
-    assert "dropout='model', chunk=8)" in parse_method("simcse+recipe(chunk=8)").at(1.0).resolved()

@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import nn
 
-from cseb.commands.hosts import device_of, workers_of
+from cseb.commands.hosts import workers_of
 from cseb.encoder import architecture
 from cseb.errors import BadBenchmark, BadSpec, CsebError, DeviceMissing, TrainingFailed
 from cseb.methods.grammar import parse_method
@@ -72,11 +72,6 @@ def test_more_processes_than_gpus_are_refused(monkeypatch: pytest.MonkeyPatch) -
     assert workers_of("auto", 1, "cuda", processes=2) == workers_of("auto", 1, "cpu", processes=4) == 1
     monkeypatch.setenv("LOCAL_WORLD_SIZE", "2")  # four processes on two machines
     assert workers_of("auto", 1, "cuda", processes=4) == 1
-
-
-def test_a_device_that_is_refused_by_name() -> None:
-    assert refused(BadBenchmark, device_of, "cuda") == "`device` cuda: torch finds no GPU here; take `device` cpu"
-    assert refused(BadSpec, device_of, "mps") == "`device` is 'mps'; allowed: 'auto', 'cpu', 'cuda'"
 
 
 class OnGpu:

@@ -24,19 +24,6 @@ QUEUE = torch.tensor([[1.0, 1.0], [-1.0, 0.0]], dtype=torch.float64)
 ALL = torch.ones(2, 2, dtype=torch.bool)
 
 
-@pytest.mark.parametrize("queue", [0, 3])
-def test_info_nce_equals_the_sum_written_out(queue: int) -> None:
-    rng = torch.Generator().manual_seed(0)
-    a = torch.randn(4, 8, generator=rng, dtype=torch.float64)
-    c = torch.randn(4 + queue, 8, generator=rng, dtype=torch.float64)
-
-    def d(i: int, j: int) -> float:
-        return math.exp(torch.cosine_similarity(a[i], c[j], dim=0).item() / 0.05)
-
-    rows = [-math.log(d(i, i) / sum(d(i, j) for j in range(len(c)))) for i in range(len(a))]
-    assert info_nce(a, c, temperature=0.05).item() == pytest.approx(sum(rows) / len(rows))
-
-
 def test_literal_equation_2_of_micse() -> None:
     loss = InfoNCE(temperature=0.5, negatives="batch", form="literal")(step(Z1, Z2, queue=Queued(QUEUE, ALL)))
     assert loss.item() == pytest.approx(0.2684172512, abs=1e-9)
@@ -93,10 +80,11 @@ def hard_blocks(batch: int, queued: int = 0) -> list[torch.Tensor]:
     return [torch.randn(size, 5, generator=rng, dtype=torch.float64) for size in (batch, batch, batch, queued)]
 
 
-@pytest.mark.parametrize("weight", [0.5, 1.0, 2.0])
+@pytest.mark.parametrize("weight", [None, 0.5, 1.0, 2.0])  # None: there are no hard negatives
 @pytest.mark.parametrize("queued", [0, 3])
-def test_the_sum_written_out(weight: float, queued: int) -> None:
+def test_the_sum_written_out(weight: float | None, queued: int) -> None:
     a, p, n, q = hard_blocks(4, queued)
+    hard = [] if weight is None else [n]
     allowed = torch.rand(4, queued, generator=torch.Generator().manual_seed(0)) > 0.4
 
     def e(left: torch.Tensor, right: torch.Tensor) -> float:
@@ -105,11 +93,11 @@ def test_the_sum_written_out(weight: float, queued: int) -> None:
     rows = []
     for i in range(4):
         below = sum(e(a[i], p[j]) for j in range(4))
-        below += sum(e(a[i], n[j]) * (weight if i == j else 1) for j in range(4))
+        below += sum(e(a[i], other[j]) * (weight if i == j else 1) for other in hard for j in range(4))
         below += sum(e(a[i], q[j]) for j in range(queued) if allowed[i, j])
         rows.append(math.log(below / e(a[i], p[i])))
     queue = Queued(q, allowed) if queued else None
-    assert hard_term(weight, 0.05)(step(a, p, n, queue=queue)).item() == pytest.approx(sum(rows) / 4)
+    assert hard_term(weight or 1.0, 0.05)(step(a, p, *hard, queue=queue)).item() == pytest.approx(sum(rows) / 4)
 
 
 @pytest.mark.parametrize("size", [1, 2, 5])

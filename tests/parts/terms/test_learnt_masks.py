@@ -11,14 +11,13 @@ import torch.nn.functional as F
 import transformers
 from torch import Tensor
 
-from cseb.encoder.device_batches import tensors
 from cseb.encoder.interface import EncodedView
 from cseb.errors import BadSpec
 from cseb.methods.grammar import parse_method
 from cseb.parts import LossInputs
 from cseb.parts.terms.adversarial import binary_mask
 from cseb.training.build import Built, check
-from tests.training.small_runs import Tiny, built_of
+from tests.training.small_runs import Tiny, batch_of, built_of
 
 TEXTS = ["the cat sat", "a dog ran away from the house", "two birds"]
 
@@ -33,8 +32,7 @@ def small(tiny: Tiny, options: str = "") -> Built:
 def step(built: Built) -> LossInputs:
     """Both views of the texts, of which only ids and mask are there."""
     encoder = built.encoder
-    padded = encoder.tokenise(TEXTS, 32).batch(torch.arange(len(TEXTS)).numpy(), 1)
-    ids, mask, content, _ = tensors(padded, torch.device("cpu"))
+    ids, mask, content, _ = batch_of(encoder, TEXTS, 1)
     nothing = torch.full((len(TEXTS), 1), math.nan)
     views = [EncodedView(nothing, nothing, ids, mask, content)] * 2
     return LossInputs(views, torch.Generator().manual_seed(5), head=encoder.project)

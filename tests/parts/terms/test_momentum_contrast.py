@@ -1,18 +1,16 @@
 """The slow copy of MoCoSE: how it follows, what it holds, and who gets a gradient."""
 
-import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
 
-from cseb.encoder.device_batches import tensors
 from cseb.encoder.interface import Shape
 from cseb.errors import BadSpec
 from cseb.parts import LossInputs
 from cseb.parts.terms.memory_contrast import MomentumNCE, cosine_momentum
 from cseb.training.build import Built
 from tests.conftest import SENTENCES
-from tests.training.small_runs import Tiny, built_of
+from tests.training.small_runs import Tiny, batch_of, built_of
 
 
 def small(tiny: Tiny, options: str = "", family: str = "bert") -> tuple[Built, MomentumNCE]:
@@ -25,8 +23,7 @@ def small(tiny: Tiny, options: str = "", family: str = "bert") -> tuple[Built, M
 
 def step(built: Built, sids: list[int]) -> LossInputs:
     texts = [SENTENCES[sid] for sid in sids]
-    block = tensors(built.encoder.tokenise(texts, 32).batch(np.arange(len(texts))), torch.device("cpu"))
-    return LossInputs([built.encoder(*block)], torch.Generator(), sids=torch.tensor(sids))
+    return LossInputs([built.encoder(*batch_of(built.encoder, texts))], torch.Generator(), sids=torch.tensor(sids))
 
 
 def test_momentum_rises_to_1_over_the_run() -> None:

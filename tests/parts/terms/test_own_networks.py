@@ -7,15 +7,14 @@ import numpy as np
 import pytest
 import torch
 
-from cseb.encoder.device_batches import tensors
 from cseb.errors import BadData, BadSpec
 from cseb.methods.grammar import parse_method
 from cseb.parts import LossInputs
 from cseb.parts.terms.agreement import L2ToInit
 from cseb.parts.terms.replaced_token_detection import RTD, detection
-from cseb.training.build import Built, build, check
+from cseb.training.build import Built, check
 from tests.conftest import SENTENCES
-from tests.training.small_runs import Tiny, built_of, run
+from tests.training.small_runs import Tiny, batch_of, built_of, run
 
 SMALL = "recipe(steps=3,warmup=0,batch_size=8,learning_rate=1e-2,eval_every=3)"
 
@@ -33,8 +32,7 @@ def moved(before: dict[str, torch.Tensor], module: torch.nn.Module) -> set[str]:
 
 
 def step(built: Built, texts: list[str], seed: int = 0) -> LossInputs:
-    block = tensors(built.encoder.tokenise(texts, 32).batch(np.arange(len(texts))), torch.device("cpu"))
-    view = built.encoder(*block)
+    view = built.encoder(*batch_of(built.encoder, texts))
     rng = torch.Generator().manual_seed(seed)
     return LossInputs([view], rng, head=built.encoder.head, language=None, read=built.encoder.read)
 
@@ -192,8 +190,8 @@ def test_peers_share_the_head_learn_apart_and_only_the_first_is_the_result(tiny:
 def test_a_peer_without_a_mask_sees_padding(tiny: Tiny, masked: bool) -> None:
     built = small(tiny, f"pcl+peer_encoder(attention_mask={masked})")
     built.peer.eval(), built.encoder.eval()
-    short = tensors(built.encoder.tokenise(SENTENCES[:2], 32).batch(np.arange(2)), torch.device("cpu"))
-    long = tensors(built.encoder.tokenise(SENTENCES[:2], 32).batch(np.arange(2), 20), torch.device("cpu"))
+    short = batch_of(built.encoder, SENTENCES[:2])
+    long = batch_of(built.encoder, SENTENCES[:2], 20)
     assert torch.allclose(built.peer(*short).h, built.peer(*long).h, atol=1e-5) is masked
     assert torch.allclose(built.encoder(*short).h, built.encoder(*long).h, atol=1e-5)
 
@@ -204,9 +202,9 @@ def test_a_peer_reads_through_the_pre_trained_pooler_where_there_is_one(tmp_path
     from tests.conftest import save_tokenizer, tiny_config
 
     BertModel(tiny_config("bert", save_tokenizer(tmp_path))).save_pretrained(tmp_path)
-    built = build(parse_method("pcl").at(1.0), tmp_path, 0)
+    built = built_of(lambda family: tmp_path, "pcl")
     built.peer.eval(), built.encoder.eval()
-    block = tensors(built.encoder.tokenise(SENTENCES[:2], 32).batch(np.arange(2)), torch.device("cpu"))
+    block = batch_of(built.encoder, SENTENCES[:2])
     dense = built.peer.backbone.pooler.dense
     assert torch.allclose(built.peer(*block).h, dense(built.encoder(*block).h).tanh(), atol=1e-5)
 
