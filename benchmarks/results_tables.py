@@ -58,6 +58,10 @@ TABLES: Mapping[str, Mapping[str, Options]] = {
         "compare-mean.md": {"baseline": "mean"},
         "../../docs/images/tuned-curves.svg": {"methods": "simcse,micse,msse,tsdae,cls,mean,simcse+mean,sif"},
     },
+    **{
+        f"reading/{encoder}": standard("mean", tasks=False)
+        for encoder in ("tiny-100", "tiny-300", "tiny-1000", "tiny-1772")
+    },
     "real": {
         **standard("simcse"),
         "curves.svg": {"methods": "simcse,micse,msse,tsdae,cls,mean,simcse+mean,sif"},

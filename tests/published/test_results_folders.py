@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import few_labels, recompute, recomputed_statements, results_tables
+from benchmarks import few_labels, reading, recompute, recomputed_statements, results_tables
 from tests.command_line import printed
 
 ROOT = Path(__file__).parents[2]
@@ -38,6 +38,14 @@ def test_the_figure_of_labels_draws_every_record() -> None:
     assert {labels: len(scores) for labels, scores in setfit.items()} == dict.fromkeys((2, 4, 8, 16), 5)
     assert sum(setfit[8]) / 5 == pytest.approx(57.90, abs=0.005)
     assert [len(axes.containers) for axes in few_labels.draw(RESULTS / "few-labels").axes] == [4, 4]
+
+
+def test_the_page_on_reading_shows_every_encoder() -> None:
+    page = (reading.FOLDER / "README.md").read_text("utf-8")
+    assert all(reading.table(reading.FOLDER, size) in page for size in reading.SIZES)
+    panels = reading.draw(reading.FOLDER).axes
+    assert [len(axes.containers) for axes in panels] == [len(reading.LINES)] * len(reading.SIZES)
+    assert [text.get_text() for text in panels[0].get_xticklabels()] == ["100", "300", "1,000", "1,772"]
 
 
 @pytest.mark.parametrize("page", [ROOT / "README.md", *PAGES], ids=lambda page: page.parent.name)

@@ -1,0 +1,96 @@
+"""Draw scores by tokens of pre-training and write their tables, for the page `results/reading`.
+
+    python -m benchmarks.reading
+
+Both are made from `few-shot.csv` of the folders, one for each encoder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from benchmarks.marked import write_tables
+from cseb.plots.style import REFERENCE, LineEnd, label_lines
+
+FOLDER = Path(__file__).parents[1] / "results" / "reading"
+SIZES = (1000, 10_000)
+HEIGHT = 4.2  # inches
+LINES = {  # method: label, embedding, colour, line style
+    "mean": ("untrained", "mean", REFERENCE, "-"),
+    "first_last": ("untrained", "first and last layer", REFERENCE, "--"),
+    "cls": ("untrained", "[CLS]", REFERENCE, ":"),
+    "simcse+mean": ("SimCSE", "mean", "tab:blue", "-"),
+    "simcse": ("SimCSE", "[CLS]", "tab:blue", ":"),
+}
+
+Scores = Mapping[tuple[str, int], tuple[float, float]]  # mean and standard deviation of a method at a size
+
+
+def million_tokens(folder: Path) -> int:
+    """Return how much an encoder has read; its name ends with it."""
+    return int(folder.name.rpartition("-")[2])
+
+
+def encoders(folder: Path) -> list[Path]:
+    """Return the folders of one encoder each, first those of one run of pre-training."""
+    folders = (path.parent for path in folder.glob("*/few-shot.csv"))
+    return sorted(folders, key=lambda path: ("seed" in path.name, path.name.startswith("mini"), million_tokens(path)))
+
+
+def scores(folder: Path) -> Scores:
+    """Return the scores of an encoder, best checkpoint, over seeds."""
+    table = pd.read_csv(folder / "few-shot.csv")
+    table = table[(table["table"] == "few-shot") & (table["select"] == "best")]
+    return {(row["method"], int(row["size"])): (row["mean"], row["sd"]) for _, row in table.iterrows()}
+
+
+def draw(folder: Path) -> Figure:
+    """Return a figure with a panel for each size; bars are one standard deviation. It shows one run of pre-training."""
+    run = [each for each in encoders(folder) if each.name == f"tiny-{million_tokens(each)}"]
+    values, tokens = [scores(each) for each in run], [million_tokens(each) for each in run]
+    figure = Figure(figsize=(9, HEIGHT), layout="constrained")
+    for axes, size in zip(figure.subplots(1, len(SIZES), sharey=True), SIZES, strict=True):
+        ends = []
+        for method, (label, embedding, colour, style) in LINES.items():
+            if (method, size) not in values[-1]:
+                continue
+            means, spreads = zip(*(each[method, size] for each in values), strict=True)
+            axes.errorbar(tokens, means, spreads, color=colour, linestyle=style, marker="o", markersize=3)
+            ends.append(LineEnd(means[-1], f"{label}, {embedding}", colour))
+        axes.set_xscale("log")
+        axes.set_xticks(tokens, [f"{number:,}" for number in tokens])
+        axes.minorticks_off()
+        axes.set_xlabel("million tokens of pre-training")
+        axes.set_title(f"{size:,} sentences")
+    figure.axes[0].set_ylabel("Spearman x 100, seven STS sets")
+    label_lines(axes, ends, HEIGHT)
+    return figure
+
+
+def table(folder: Path, size: int) -> str:
+    """Return the Markdown table of a size: a row for each method, a column for each encoder."""
+    folders = encoders(folder)
+    columns = [scores(each) for each in folders]
+    heads = ["method", "embedding", *(f"`{each.name}`" for each in folders)]
+    lines = [heads, ["---", "---", *["---:"] * len(folders)]]
+    for method, (label, embedding, *_) in LINES.items():
+        cells = [column.get((method, size)) for column in columns]
+        lines.append([label, embedding, *map(_shown, cells)])
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _shown(cell: tuple[float, float] | None) -> str:
+    if cell is None:
+        return "--"
+    mean, spread = cell
+    return f"{mean:.2f} ± {spread:.2f}" if spread > 0.005 else f"{mean:.2f}"
+
+
+if __name__ == "__main__":
+    draw(FOLDER).savefig(FOLDER / "reading.svg", metadata={"Date": None})
+    tables = {f"{size:,} sentences": table(FOLDER, size) for size in SIZES}
+    write_tables(FOLDER / "README.md", "benchmarks/reading.py", tables)
