@@ -17,7 +17,10 @@ ROOT = Path(__file__).parents[1]
 # Pages that are held to these rules; add a page as soon as it is rewritten.
 PAGES = [
     *(f"results/{name}/README.md" for name in ("tuned", "reading", "real", "real-mini", "practitioner", "triples")),
-    *(f"results/{name}/README.md" for name in ("rated-pairs", "written", "decoder", "decoder-bidirectional", "documents", "embedded")),
+    *(
+        f"results/{name}/README.md"
+        for name in ("rated-pairs", "written", "decoder", "decoder-bidirectional", "documents", "embedded")
+    ),
     *("results/README.md", "results/LOG.md", "results/speed/plan.md", "README.md", "CHANGELOG.md", "CONTRIBUTING.md"),
     *(f"docs/{name}.md" for name in ("index", "quickstart", "speed", "architecture", "protocols", "methods")),
     *(
