@@ -22,7 +22,7 @@ train() {
 restart=()
 if [ -d "benchmarks/pretrain/stages/$name" ]; then restart=(--restart "benchmarks/pretrain/stages/$name"); fi
 for million in "$@"; do
-  if [ -d "$base/runs/$name-$million/encoder" ]; then continue; fi
+  if [ -f "$base/runs/$name-$million/run.json" ]; then continue; fi
   train --out "$base/runs/$name" --until "$((million * 9 / 10))" "${restart[@]}"
   train --out "$base/runs/$name-$million" --decay-from "$base/runs/$name"
 done
