@@ -89,7 +89,8 @@ def train(options: argparse.Namespace) -> bool:
     step_losses = torch.compile(losses, dynamic=False, mode=mode) if options.compile else losses
     source, log = objective.batches(text, options, len(tokenizer), state.step), list(state.log)
     stop = _stop_on_signal()
-    began = saved = reported = time.monotonic()
+    current, began = state, time.monotonic()
+    saved = reported = began
     computing = time.process_time()
     for step in range(state.step, last):
         batch = on_device(next(source), options.device)

@@ -95,6 +95,8 @@ def test_an_interrupted_run_and_its_decay_end_with_the_same_bits(sources: Path, 
     assert losses[-1] < losses[0]
     assert "has decayed" in finish(start("stage", tmp_path / "whole-decayed", tmp_path / "stage"), 2)
     assert "rate 0.001, now 0.0001" in finish(train(sources, parts, *until, "--rate", "1e-4"), 2)
+    (tmp_path / "whole-decayed" / "run.json").unlink()  # as if killed behind the last checkpoint
+    finish(train(sources, tmp_path / "whole-decayed", *decay))
     check_export(sources, tmp_path / "whole-decayed", tmp_path)
 
 
