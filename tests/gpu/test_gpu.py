@@ -22,11 +22,9 @@ from tests.gpu.conftest import SIMULATED
 from tests.training.small_runs import DOCUMENTS, LINES, TRAINED, Tiny, letters, method
 
 pytestmark = pytest.mark.gpu
-MOST_WAITS = 8 if SIMULATED else 9  # of a step of any method
+MOST_WAITS = 8  # of a step of any method
 PRECISIONS = ("fp32", "tf32", "bf16", "fp16")
 SHORT = "recipe(steps=4,warmup=0,batch_size=16,learning_rate=1e-4,eval_every=4,dropout=1e-9"
-CLOSE = {"promptbert": 1e-3, "infocse": 1e-3}  # relative; rounding of the weights changes these losses as much
-JUMPS = ("scd", "mocose", "promcse", "promcse-sup", "rankencoder")  # by dropout rates of their own, or a threshold
 ONLY_REAL = pytest.mark.skipif(SIMULATED, reason="kernels are not simulated")
 
 
@@ -51,18 +49,18 @@ def test_every_method_trains(tiny: Tiny, device: str, name: str, precision: str)
     assert all(torch.isfinite(tensor.cpu()).all() for tensor in weights if tensor.is_floating_point())
 
 
-@pytest.mark.parametrize("name", [name for name in TRAINED if name not in JUMPS])
+@pytest.mark.parametrize("name", [name for name in TRAINED if name not in ("scd", "mocose", "promcse", "promcse-sup")])
 def test_the_first_loss_is_that_of_a_cpu(tiny: Tiny, device: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(packing, "_supported", lambda backbone: False)  # a GPU computes padded batches
-    first = f"{SHORT})+recipe(steps=1,eval_every=1)"
+    first = f"{SHORT})+recipe(steps=1,eval_every=1,learning_rate=3e-3)"  # a slower first stage leaves near-ties
     expected = on_cpu(lambda: trained(tiny, name, first, "cpu")).curve[0][1]
-    with monkeypatch.context() as other:
-        other.setattr(random_streams, "stream_seed", other_numbers)
-        drawn = on_cpu(lambda: trained(tiny, name, first, "cpu")).curve[0][1]
-    if drawn != pytest.approx(expected, rel=1e-4, abs=1e-6):
-        pytest.skip("the first loss depends on random numbers, and a GPU draws others")
+    if not SIMULATED:  # the simulated GPU draws the random numbers of a CPU
+        with monkeypatch.context() as other:
+            other.setattr(random_streams, "stream_seed", other_numbers)
+            if trained(tiny, name, first, "cpu").curve[0][1] != pytest.approx(expected, rel=1e-4):
+                pytest.skip("the first loss depends on random numbers, and a GPU draws others")
     loss = trained(tiny, name, first, device).curve[0][1]
-    assert loss == pytest.approx(expected, rel=CLOSE.get(name, 1e-4), abs=1e-6)
+    assert loss == pytest.approx(expected, rel=1e-4)
 
 
 def other_numbers(seed: Seed, path: str) -> int:
