@@ -77,7 +77,8 @@ TABLES: Mapping[str, Mapping[str, Options]] = {
     },
     "real-mini": {
         **standard("simcse"),
-        "curves.svg": {"methods": "simcse,micse,msse,compcse,informin-cl,sif,cls,mean"},
+        "compare-mean.md": {"baseline": "mean"},
+        "curves.svg": {"methods": "simcse,micse,msse,tsdae,cls,mean,simcse+mean,sif"},
     },
     "triples": {
         **standard("simcse"),
