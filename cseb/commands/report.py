@@ -79,7 +79,7 @@ def report(
         several = [group for group in several if not all(map(is_untrained, group))] or several
     several = scored_on(several, ask.tasks)
     tell("laying out tables")
-    layout = _Layout(folder, ask, kind, special, bool(against), learning_curve, detail or form.data)
+    layout = _Layout(folder, ask, kind, special, bool(against), learning_curve, detail or form.data, len(several) > 1)
     pages = [layout.group(group) for group in several or [[]]]
     sheets = [sheet for _, below in pages for sheet in below]
     if learning_curve and not any(sheet.name == NAME for sheet in sheets):
@@ -103,7 +103,7 @@ class _Layout:
     """The options of `report` for each group of comparable records.
 
     kind: of table that was named; "" for none. special: the method of an ablation, or the option of a sensitivity
-    table.
+    table. several: whether there is more than one group.
     """
 
     results: Results
@@ -113,6 +113,7 @@ class _Layout:
     published: bool
     learning_curve: bool
     detail: bool
+    several: bool
 
     def group(self, records: list[Record]) -> tuple[Table, list[Sheet]]:
         """Return the table of records of one encoder and corpus, and the sheets below it."""
@@ -138,7 +139,11 @@ class _Layout:
             sheets += self._curves(table.study, records, ask)
         if records and not untrained:
             table = _with_word_baselines(table, self.results.records)
-        return table if self.detail else table.in_short(), sheets
+        if self.detail:
+            return table, sheets
+        if self.several and table.encoder:
+            table = table.noted(f"Encoder {table.encoder}; corpus {table.corpus}.")
+        return table.in_short(), sheets
 
     def _table(self, kind: str, special: str, records: list[Record], ask: StudyQuery) -> Table:
         """Return the table; few-shot with the reason below it if these records cannot fill the benchmark's kind."""

@@ -22,12 +22,12 @@ ENCODERS: Mapping[str, ShippedEncoder] = {
     "cseb-tiny": ShippedEncoder(
         _OPEN / "cseb-tiny",
         "comes with cseb: BERT of 2 layers x 128, pre-trained on real English",
-        "b237b7d687c89be99754b5c118ff5f4624538341480f1444959db2e192f2bef7",
+        "3cb7d5cff2f09059a1658115dc07b32bd7d4d2fcc7fa379cb97b9066eb764e60",
     ),
     "cseb-mini": ShippedEncoder(
         _OPEN / "cseb-mini",
         "comes with cseb: BERT of 4 layers x 256, pre-trained on real English",
-        "60b5759772441ebb35b61223076516fedb110690db5ff1ae0fb8f60b4fac02ac",
+        "2abc130f17b0cba621a0228a1e803b06f35eade0fa603e080f1d157e2d0ff168",
     ),
     "cseb-tiny-decoder": ShippedEncoder(
         _OPEN / "cseb-tiny-decoder",

@@ -87,11 +87,13 @@ def test_a_learning_curve_outside_of_what_was_measured_is_refused(folder: Path) 
     assert "no record has the size 10000" in refused("report", folder, "--learning-curve", "--sizes", "100,10000")
 
 
-def test_each_encoder_has_a_table(tmp_path: Path) -> None:
+def test_each_encoder_has_a_table_that_names_it(tmp_path: Path) -> None:
     folder = folder_of(
         tmp_path / "r", [record(encoder=name, seed=seed) for name in ("x/one", "two") for seed in range(2)]
     )
-    assert said(folder).count("Scores by fraction of the corpus") == 2
+    text = " ".join(said(folder).split())
+    assert text.count("Scores by fraction of the corpus") == 2
+    assert ["Encoder x/one@" in text, "Encoder two@" in text] == [True, True]
     rows = list(csv.DictReader(io.StringIO(said(folder, "-f", "csv"))))
     assert [row["encoder"].partition("@")[0] for row in rows] == ["two", "x/one"]
     tables = json.loads(said(folder, "-f", "json"))
