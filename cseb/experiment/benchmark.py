@@ -131,7 +131,7 @@ def override(benchmark: Benchmark, **given: object) -> Benchmark:
 
 
 def cells_to_check(benchmark: Benchmark) -> Benchmark:
-    """Return the benchmark with only the cells that `cseb check` trains again. Raises: BadBenchmark."""
+    """Return the benchmark with only the cells that `cseb check` trains again, without tuning. Raises: BadBenchmark."""
     chosen = {name: value for name, value in benchmark.check if value}
     for name, value in chosen.items():
         whole = getattr(benchmark, name)
@@ -142,7 +142,7 @@ def cells_to_check(benchmark: Benchmark) -> Benchmark:
             other = [cell for cell in cells if cell not in own]
         if other:
             raise BadBenchmark(f"check of {benchmark.name}: its {name} have no {other[0]}; name cells of its own grid")
-    return override(benchmark, **chosen)
+    return override(benchmark.model_copy(update={"tune": None}), **chosen)
 
 
 def text(benchmark: Benchmark) -> str:

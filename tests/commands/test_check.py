@@ -122,6 +122,19 @@ def grid(tmp_path: Path, tiny: Callable[[str], Path]) -> Path:
     return tmp_path / "grid.yaml"
 
 
+def test_a_tuned_benchmark_is_checked_without_its_trials(grid: Path) -> None:
+    text = (
+        grid.read_text()
+        .replace("methods: cls, mean", "methods: simcse, mean")
+        .replace("methods: mean", "methods: simcse")
+    )
+    grid.write_text(text + "scale: recipe(steps=1, batch_size=4, warmup=0)\ndev: toy-dev\ntune: {}\n")
+    made = call(grid, "--update", "--data-dir", grid.parent / "data")
+    assert made.exit_code == 0, made.output
+    (record,) = Store(grid.parent / "expected/grid").load()[0]
+    assert (record.method, record.tuning) == ("simcse", None)
+
+
 def test_only_the_cells_that_a_benchmark_names_are_checked(grid: Path) -> None:
     data = ["--data-dir", grid.parent / "data"]
     made = call(grid, "--update", *data)
