@@ -1,4 +1,7 @@
-"""The sheet of our numbers beside those that papers print for the same method, fraction, encoder and task."""
+"""The sheet of our numbers beside those that papers print for the same method, fraction, encoder and task.
+
+`report --against published` is how a reproduction is compared with the paper that it reproduces, so it must stay.
+"""
 
 from __future__ import annotations
 
