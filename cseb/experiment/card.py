@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from math import inf
 from pathlib import Path
 from statistics import fmean
+from typing import Final
 
 import numpy as np
 from huggingface_hub import EvalResult, ModelCardData
@@ -14,12 +15,12 @@ from huggingface_hub import EvalResult, ModelCardData
 from cseb.analysis.item_scores import ItemScores
 from cseb.data.shipped import ENCODERS
 from cseb.data.weights import HUB_NAME
-from cseb.exchange.result_files import CHECKPOINT, hub_scores
 from cseb.records.record import Record
 from cseb.reports.formats.markdown import code, pipe
 from cseb.statistics.items import around, t_interval, variance
 from cseb.text import duration, percent, quantity
 
+CHECKPOINT: Final = "best"  # the checkpoint that is exported; the last one if there is no dev set
 LICENCE = re.compile(r"\A---\n(?:(?!---).*\n)*?license: *([\w.-]+) *\n", re.ASCII)  # in a card's YAML
 LONGEST = 1 << 16  # characters of a card that are read
 SCRIPT = """```python
@@ -46,6 +47,7 @@ def model_card(
     unknown. loads: whether SentenceTransformer loads the folder; None if the model was not saved. others: records of
     runs with other seeds. processor: if it is known better than from the record.
     """
+    exported = [score for score in record.scores if score.select == CHECKPOINT] or record.scores
     data = ModelCardData(
         model_name=name.rpartition("/")[2],
         base_model=base_model(record) or None,
@@ -56,16 +58,14 @@ def model_card(
         eval_results=[
             EvalResult(
                 task_type="sentence-similarity",
-                dataset_type=score.dataset or score.task,
-                dataset_name=score.task if score.dataset else f"{score.task}, not on the hub",
-                dataset_config=score.config,
-                dataset_split=score.split,
-                dataset_revision=score.revision,
-                metric_type=score.metric,
+                dataset_type=score.task.partition("@")[0],
+                dataset_name=score.task,
+                metric_type=score.protocol,
                 metric_name=f"points, protocol {score.protocol}",
                 metric_value=round(score.value, 2),
             )
-            for score in hub_scores(record)
+            for score in exported
+            if score.value is not None
         ]
         or None,
     )

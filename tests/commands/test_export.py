@@ -1,4 +1,4 @@
-"""A saved model on its way: a folder with its card, and the hub."""
+"""A saved model on its way: a folder with its card."""
 
 from pathlib import Path
 
@@ -6,12 +6,10 @@ import pytest
 from huggingface_hub import ModelCard
 from typer.testing import Result
 
-import cseb
 from cseb.records.record import Record
 from cseb.records.store import Store
 from tests.command_line import call
 from tests.factory import stored
-from tests.hub_server import serving
 
 pytestmark = pytest.mark.xdist_group("api")  # in one process, so that their grid is run once
 
@@ -38,32 +36,11 @@ def test_a_folder_has_the_saved_files_and_a_card_that_knows_the_other_seeds(save
     assert [path.name for path in tmp_path.iterdir()] == ["mine"]  # nothing half made lies beside it
 
 
-@pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning")
-def test_a_push_sends_the_folder_under_its_name(saved: Saved, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    store, (first, _) = saved
-    with serving(monkeypatch) as hub:
-        result = export(saved, "--push", "me/small", "--private")
-        assert result.exit_code == 0, result.output
-        assert result.stdout == f"written to {hub.address}/me/small\n"
-        assert hub.private == {"me/small": True}
-        files = hub.files["me/small"]
-        model = store.folder / "models" / first.key
-        assert set(files) == {str(path.relative_to(model)) for path in model.rglob("*") if path.is_file()}
-        assert b"SentenceTransformer('me/small')" in files["README.md"]
-        assert ModelCard(files["README.md"].decode()).data.model_name == "small"
-        both = cseb.export(first.key, store.folder, to=tmp_path / "here", push="me/both")
-        assert (both.folder, both.address) == (str(tmp_path / "here"), f"{hub.address}/me/both")
-        assert (tmp_path / "here" / "README.md").read_bytes() == hub.files["me/both"]["README.md"]
-
-
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--to", "new", "--private"), "--private is about the hub"),
-        (("--to", "new", "--format", "gguf"), "allowed: 'transformers', 'mteb'"),
         (("--to", "."), "exists already"),
         (("--to", "no/such/place"), "no/such/place cannot be written: No such file or directory"),
-        (("--push", "small"), "OWNER/NAME is needed"),
     ],
 )
 def test_what_cannot_be_exported_is_one_line(
