@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from cseb.commands.show import show as show
     from cseb.commands.train import TrainedEncoder as TrainedEncoder
     from cseb.commands.train import train as train
-    from cseb.commands.verify import verify as verify
     from cseb.errors import CsebError as CsebError
     from cseb.experiment.scores import Scores as Scores
 
@@ -61,7 +60,6 @@ _HOMES = {
         "commands.run": "run",
         "commands.show": "show",
         "commands.train": "TrainedEncoder train",
-        "commands.verify": "verify",
         "errors": "CsebError",
         "experiment.scores": "Scores",
     }.items()

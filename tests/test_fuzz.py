@@ -208,13 +208,13 @@ def test_damaged_files(sound: Path, name: str, damage: Callable[[bytes], bytes])
 
 
 @settings(max_examples=60)
-@pytest.mark.parametrize("command", [["report"], ["compare"], ["show", "--verify"], ["status"]])
+@pytest.mark.parametrize("command", [["report"], ["compare"], ["status"]])
 @given(change=changes())
 def test_changed_records(sound: Path, command: list[str], change: Callable[[Any], Any]) -> None:
     folder, runs = copied(sound, "results/runs")
     path = sorted(runs.glob("*.json"))[0]
     path.write_text(json.dumps(change(json.loads(path.read_text("utf-8")))), "utf-8", "surrogatepass")
-    works_or_says_why(cseb(folder, command[0], "results", *command[1:]))
+    works_or_says_why(cseb(folder, *command, "results"))
 
 
 @settings(max_examples=60)

@@ -60,25 +60,19 @@ def show(
 def print_shown(
     call: Call[str],
     *,
-    verify: Annotated[
-        bool, option("Recompute every number of a folder of records; the exit code is 1 if one differs.")
-    ] = False,
     rerun: Annotated[
         bool, option("Repeat the job of a record and compare every bit; the exit code is 1 if one differs.")
     ] = False,
     trust_remote_code: Annotated[bool, TRUST_REMOTE_CODE] = False,
 ) -> None:
-    """Print the text, wrapped on a terminal; or verify a folder, or repeat a record."""
+    """Print the text, wrapped on a terminal; or repeat a record."""
     from cseb.commands import rerun as repeating
-    from cseb.commands import verify as verifying
     from cseb.registry import left_out
 
     name, results = call.settings["name"], call.settings.get("results", "results")
-    if ((verify or rerun) and "other" in call.settings) or (verify and rerun):
-        raise BadBenchmark("`verify` takes one folder and `rerun` one record; leave the rest out")
-    if verify:
-        verifying.print_verified(call.of(verifying.verify, results=name))
     if rerun:
+        if "other" in call.settings:
+            raise BadBenchmark("`rerun` takes one record; leave the other out")
         options = {"results": results, "trust_remote_code": trust_remote_code}
         repeating.print_rerun(call.of(repeating.rerun, record=name, **options))
     say_folded(call())

@@ -142,12 +142,11 @@ def tree(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-@pytest.mark.parametrize("command", ["compare", "report", "status", "show --verify", "plot"])
+@pytest.mark.parametrize("command", ["compare", "report", "status", "plot"])
 def test_what_reads_a_folder_of_others_leaves_it_as_it_is(results: Path, tmp_path: Path, command: str) -> None:
     """Such as the expected records of a benchmark."""
     (results / "plan-world.tsv").unlink()
     before = tree(results)
     options = ["--out", tmp_path / "plot.svg"] if command == "plot" else []
-    name, *more = command.split()
-    assert call(name, results, *more, *options).exit_code in (0, 1)  # made-up numbers are not verified
+    assert call(command, results, *options).exit_code == 0
     assert tree(results) == before
