@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated
 
 from cseb import parameters
 from cseb.commands.command_line import Call
-from cseb.commands.results import Results, as_planned, benchmarks_of, query, results_of, with_detail
+from cseb.commands.results import Results, as_planned, benchmarks_of, query, results_of
 from cseb.commands.screen import say
 from cseb.errors import BadResults, one_of
 from cseb.parameters import command, option
@@ -17,10 +17,9 @@ from cseb.text import plain
 if TYPE_CHECKING:
     from cseb.analysis.study import StudyQuery
     from cseb.plots.style import Plot
-    from cseb.records.record import Record, Select
+    from cseb.records.record import Record
 
-KINDS = ("curves", "gain", "seeds", "training", "sensitivity", "geometry")
-DETAILS = {"gain": "METHOD", "sensitivity": "PART.OPTION"}
+KINDS = ("curves", "seeds", "training")
 
 
 @command
@@ -31,9 +30,8 @@ def plot(
     kind: Annotated[
         str,
         option(
-            "Scores by sentences (curves), differences from a method (gain:simcse), every seed (seeds), loss and dev "
-            "score (training), scores by an option (sensitivity:infonce.temperature), alignment and uniformity "
-            "(geometry)."
+            "Scores by sentences (curves), every seed (seeds), or loss and dev score by step (training).",
+            choices=KINDS,
         ),
     ] = "curves",
     methods: Annotated[str | Sequence[str], parameters.SHOW_METHODS] = (),
@@ -51,8 +49,7 @@ def plot(
     """
     from cseb.plots import style
 
-    name, detail = with_detail(kind, DETAILS, "kind")
-    one_of(KINDS, name, "`kind`")
+    one_of(KINDS, kind, "`kind`")
     style.check(Path(out))
     from matplotlib import rc_context
 
@@ -61,41 +58,28 @@ def plot(
     ask = query(methods, sizes, tasks, checkpoint)
     ask = as_planned(ask, records, benchmarks_of(folder.folder, records))
     with rc_context(style.SETTINGS):
-        figure = _drawn(name, records, ask, detail)
+        figure = _drawn(kind, records, ask)
         style.save(figure, Path(out))
     return figure.caption
 
 
-def _drawn(kind: str, records: Sequence[Record], query: StudyQuery, detail: str) -> Plot:
-    """Return the plot of this kind. detail: baseline of a gain, option of a sensitivity plot. Raises: BadResults."""
+def _drawn(kind: str, records: Sequence[Record], query: StudyQuery) -> Plot:
+    """Return the plot of this kind. Raises: BadResults."""
     from cseb.analysis.comparable import is_untrained
     from cseb.analysis.stats import word_baselines
-    from cseb.methods.grammar import labels
     from cseb.plots import runs, scores
-    from cseb.reports import layouts
-    from cseb.reports.layouts import varied
+    from cseb.reports.layouts import few_shot
 
     trained = [record for record in records if not is_untrained(record)] or list(records)
-    by_key = {record.key: record for record in trained}
     study = query.study(trained)
-    if kind in ("curves", "gain", "seeds", "sensitivity") and not any(study.sizes):
+    if kind == "training":
+        return runs.training(study, {record.key: record for record in trained})
+    if not any(study.sizes):
         raise BadResults("nothing was trained in these records, so there is no number of sentences to draw at")
-    tasks = study.chosen(query.tasks)
-    baselines = {plain(name.partition(":")[2]): score for name, score in word_baselines(records, tasks).items()}
-    match kind:
-        case "curves":
-            return scores.curves(layouts.few_shot(trained, (), query), baselines)
-        case "gain":
-            base = detail if detail in study.methods else labels(detail)[0] if detail else study.methods[0]
-            return scores.gain(layouts.ablation(trained, (), query, full=base), base)
-        case "seeds":
-            return scores.seeds(layouts.few_shot(trained, (), query), baselines)
-        case "training":
-            return runs.training(study, by_key)
-        case "sensitivity":
-            table = layouts.sensitivity(trained, (), query, option=detail)
-            return scores.sensitivity(table, varied(study, detail).numbers)
-    return runs.geometry(study, by_key, tasks, cast("Select", query.select))
+    words = word_baselines(records, study.chosen(query.tasks))
+    baselines = {plain(name.partition(":")[2]): score for name, score in words.items()}
+    draw = scores.curves if kind == "curves" else scores.seeds
+    return draw(few_shot(trained, (), query), baselines)
 
 
 def print_caption(call: Call[str]) -> None:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 
 from cseb import parameters
 from cseb.commands.command_line import Call, Out
-from cseb.commands.results import Results, as_planned, benchmarks_of, query, results_of, with_detail
+from cseb.commands.results import Results, as_planned, benchmarks_of, query, results_of
 from cseb.commands.screen import write
-from cseb.errors import BadResults, one_of
+from cseb.errors import BadBenchmark, BadResults, one_of
 from cseb.parameters import command, option
 from cseb.progress import tell
 from cseb.text import plain
@@ -70,7 +70,10 @@ def report(
     from cseb.reports.formats import FORMATS
 
     form = FORMATS[one_of(FORMATS, format, "`format`")]
-    kind, special = with_detail(table, DETAILS, "table")
+    kind, _, special = table.partition(":")
+    if special and kind not in DETAILS:
+        takes = " or ".join(f"{each}:{what}" for each, what in DETAILS.items())
+        raise BadBenchmark(f"`table` is {table!r}; only {takes} takes a value behind a colon")
     one_of(("", *KINDS), kind, "`table`")
     ask = query(methods, sizes, tasks, checkpoint, mixed=mixed)
     folder = results_of(results)

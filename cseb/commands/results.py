@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cseb.errors import BadBenchmark
 from cseb.parameters import sizes_and_fractions
 from cseb.text import quantity
 
@@ -216,15 +215,3 @@ def as_planned(query: StudyQuery, records: Sequence[Record], planned: Sequence[B
     seeds = {record.seed for record in records}.union(*(range(benchmark.seeds) for benchmark in planned))
     select = query.select or ("best" if any(record.protocol.dev for record in records) else "last")
     return replace(query, order=tuple(order), seeds=tuple(sorted(seeds)), select=select)
-
-
-def with_detail(value: str, needed: dict[str, str], name: str) -> tuple[str, str]:
-    """Split a kind such as `sensitivity:PART.OPTION` from its detail. needed: what each kind takes.
-
-    Raises: BadBenchmark.
-    """
-    kind, _, detail = value.partition(":")
-    if detail and kind not in needed:
-        takes = " or ".join(f"{each}:{what}" for each, what in needed.items())
-        raise BadBenchmark(f"`{name}` is {value!r}; only {takes} takes a value behind a colon")
-    return kind, detail

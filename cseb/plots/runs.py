@@ -1,20 +1,18 @@
-"""Figures of single runs: the course of training, and the geometry of the embeddings."""
+"""Figure of single runs: the course of training."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from statistics import fmean
-from typing import Any
 
-from cseb.analysis.stats import cell, score
+from cseb.analysis.stats import score
 from cseb.analysis.study import Study
 from cseb.errors import BadResults
-from cseb.plots.style import MOST_LINES, REFERENCE, LineEnd, Plot, label_lines, method_styles, panels, undrawn
+from cseb.plots.style import MOST_LINES, LineEnd, Plot, label_lines, method_styles, panels, undrawn
 from cseb.records.record import Record, Select, Trace
 from cseb.reports.captions import signature
-from cseb.text import plain, quantity, size_title
+from cseb.text import plain, size_title
 
-MEASURES = ("alignment", "uniformity")
 HEIGHT = 3.2  # inches of a panel
 Curve = list[tuple[int, float]]
 
@@ -61,50 +59,10 @@ def training(study: Study, records: Mapping[str, Record]) -> Plot:
     caption = (
         f"Training: mean loss since the previous evaluation{scores}, by step. Thin: single seeds; thick: their mean."
     )
-    return Plot(figure, " ".join([caption, *undrawn(trained, methods), _signature(study, ())]))
-
-
-def geometry(study: Study, records: Mapping[str, Record], tasks: Sequence[str], select: Select) -> Plot:
-    """Draw alignment against uniformity (Wang & Isola 2020, both lower is better), mean over seeds, a line per method.
-
-    Labels have the score of `tasks` with most sentences. Raises: BadResults if no task measures them.
-    """
-    places: dict[str, dict[int, tuple[float, float]]] = {}
-    for (method, size), runs in study.runs.items():
-        measured = [place for record in runs.values() if (place := _place(records[record.key], select))]
-        if measured:
-            alignments, uniformities = zip(*measured, strict=True)
-            places.setdefault(method, {})[size] = fmean(alignments), fmean(uniformities)
-    if not places:
-        raise BadResults(
-            "no record has alignment and uniformity; run a task that measures alignment and uniformity beside the "
-            "others"
-        )
-    untrained = {method for (method, _), runs in study.runs.items() if not any(run.data_seen for run in runs.values())}
-    trained = [method for method in study.methods if method in places and method not in untrained]
-    methods = _highest(study, trained, tasks, select)
-    styles = method_styles(map(plain, methods))
-    figure, ((axes,),) = panels(1, width=6.4, height=5.2)
-    for method in (*methods, *(method for method in study.methods if method in places and method in untrained)):
-        grey: Any = {"color": REFERENCE, "marker": "o", "linestyle": "-"}
-        style = styles.get(plain(method), grey)
-        sizes = sorted(places[method])
-        alignment, uniformity = zip(*(places[method][size] for size in sizes), strict=True)
-        axes.plot(uniformity, alignment, label=plain(method), linewidth=0.9, **style)
-        mean = cell(study.runs[method, sizes[-1]], study.seeds, tasks, select).mean
-        label = plain(method) if mean is None else f"{plain(method)} ({mean:.1f})"
-        texts = [f"{size:,}" for size in sizes[:-1]] + [label]
-        for text, where in zip(texts, zip(uniformity, alignment, strict=True), strict=True):
-            axes.annotate(text, where, xytext=(6, 4), textcoords="offset points", fontsize=8, color=style["color"])
-    axes.margins(x=0.25)
-    axes.set_xlabel("uniformity (lower: spread out)")
-    axes.set_ylabel("alignment (lower: like sentences close)")
-    axes.grid(visible=True)
-    caption = (
-        f"Alignment and uniformity, mean over seeds of the {select} checkpoint, from few to many sentences. In "
-        f"brackets: score over {quantity(len(tasks), 'task')} with most sentences. Grey: untrained."
+    return Plot(
+        figure,
+        " ".join([caption, *undrawn(trained, methods), signature(study, study.sizes, tuple(study.tasks), ("last",))]),
     )
-    return Plot(figure, " ".join([caption, *undrawn(trained, methods), _signature(study, tasks)]))
 
 
 def _highest(study: Study, methods: Sequence[str], tasks: Sequence[str], select: Select) -> list[str]:
@@ -119,13 +77,6 @@ def _highest(study: Study, methods: Sequence[str], tasks: Sequence[str], select:
     return [method for method in methods if method in best]
 
 
-def _place(record: Record, select: Select) -> tuple[float, float] | None:
-    """Return alignment and uniformity, of whichever tasks measure them."""
-    details = {name: value for score in record.scores if score.select == select for name, value in score.detail.items()}
-    alignment, uniformity = (details.get(name) for name in MEASURES)
-    return None if alignment is None or uniformity is None else (alignment, uniformity)
-
-
 def _traces(study: Study, records: Mapping[str, Record], method: str, size: int) -> list[Trace]:
     """Return the traces of the seeds of a method that has been trained."""
     runs = study.runs.get((method, size), {}).values()
@@ -137,7 +88,3 @@ def _curve(trace: Trace, measure: str) -> Curve:
     if measure not in ("loss", "dev score"):
         points = [(step, scores.get(measure)) for step, scores in trace.along]
     return [(step, value) for step, value in points if value is not None]
-
-
-def _signature(study: Study, tasks: Sequence[str]) -> str:
-    return signature(study, study.sizes, tasks or tuple(study.tasks), ("last",))

@@ -1,4 +1,4 @@
-"""Figures of tables: curves over sizes, gains, single seeds, one option."""
+"""Figures of tables: curves over sizes, and single seeds."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from cseb.plots.style import (
     LineEnd,
     Plot,
     label_lines,
-    line_style,
     method_styles,
     panels,
     sentences,
@@ -42,7 +41,7 @@ def curves(table: Table, baselines: Mapping[str, float] = NO_BASELINES) -> Plot:
     At most six trained methods are drawn, those with the highest means. baselines: scores of bag-of-words baselines by
     name, drawn as grey lines like untrained encoders.
     """
-    columns = _columns(table, minus=False)
+    columns = _columns(table)
     trained, references = _trained(table, columns, baselines)
     rows = _highest(trained, columns)
     figure, ((axes,),) = panels(1, width=WIDTH, height=HEIGHT)
@@ -58,41 +57,12 @@ def curves(table: Table, baselines: Mapping[str, float] = NO_BASELINES) -> Plot:
     return _captioned(figure, table, [_bands(table), *undrawn(trained, rows)])
 
 
-def gain(table: Table, full: str) -> Plot:
-    """Draw the difference from one method against the number of sentences, as in figure 4 of Klein & Nabi 2023.
-
-    table: an ablation; its columns of differences are drawn.
-    """
-    columns = _columns(table, minus=True)
-    others = [row for row in table.rows if row.method != full]
-    rows = _highest(others, columns)
-    figure, ((axes,),) = panels(1, width=WIDTH, height=HEIGHT)
-    styles, ends = method_styles(row.head.title for row in rows), []
-    for place, row in enumerate(rows):
-        points, style = _points(row, columns), styles[row.head.title]
-        aside = 1.03 ** (place - (len(rows) - 1) / 2)  # so that bars at one size do not hide each other
-        means = [cell.mean or 0.0 for _, cell in points]
-        deviations = [cell.sd or 0.0 for _, cell in points]
-        xs = [x * aside for x, _ in points]
-        axes.errorbar(xs, means, yerr=deviations, label=row.head.title, capsize=2.5, elinewidth=0.9, **style)
-        ends.append(LineEnd(means[-1], row.head.title, style["color"]))
-    axes.axhline(0, color=REFERENCE, linewidth=1.0)
-    ends.append(LineEnd(0.0, full, REFERENCE))
-    sentences(axes, [head.size or 0 for _, head in columns])
-    title = f"Difference from {full}"
-    axes.set_ylabel("difference in score")
-    axes.set_title(title)
-    label_lines(axes, ends, HEIGHT)
-    bands = _bands(table, "Bars", " of the differences paired by seed")
-    return _captioned(figure, table, [bands, *undrawn(others, rows)], title)
-
-
 def seeds(table: Table, baselines: Mapping[str, float] = NO_BASELINES) -> Plot:
     """Draw one mark for each seed and a bar at the mean, one panel for each size, one below the other.
 
     Rows and baselines as in `curves`; references are vertical grey lines, labelled above the first panel.
     """
-    columns = _columns(table, minus=False)
+    columns = _columns(table)
     trained, references = _trained(table, columns, baselines)
     rows = _highest(trained, columns)
     styles = method_styles(row.head.title for row in rows)
@@ -129,28 +99,6 @@ def seeds(table: Table, baselines: Mapping[str, float] = NO_BASELINES) -> Plot:
     return _captioned(figure, table, ["One mark for each seed; the bar is their mean.", *undrawn(trained, rows)])
 
 
-def sensitivity(table: Table, values: Mapping[str, float]) -> Plot:
-    """Draw scores against the value of one option, one curve for each size. values: number by method, or empty."""
-    columns = _columns(table, minus=False)[:MOST_LINES]
-    figure, ((axes,),) = panels(1, width=WIDTH, height=HEIGHT)
-    xs = [values[row.method] for row in table.rows] if values else [float(place) for place in range(len(table.rows))]
-    ends = []
-    for place, (column, head) in enumerate(columns):
-        cells = zip(xs, (row.cells[column] for row in table.rows), strict=True)
-        points = [(x, cell) for x, cell in cells if cell.mean is not None]
-        if points:
-            ends.append(_band(axes, points, head.title, line_style(place)))
-    if values and min(xs) > 0 and max(xs) >= 5 * min(xs):
-        axes.set_xscale("log")
-        axes.minorticks_off()
-    axes.set_xticks(xs, [short(row.head.title) for row in table.rows])
-    axes.set_xlabel(table.stub)
-    axes.set_ylabel("score")
-    axes.set_title(table.title)
-    label_lines(axes, ends, HEIGHT)
-    return _captioned(figure, table, [_bands(table)])
-
-
 def _band(axes: Axes, points: Points, label: str, style: dict[str, Any]) -> LineEnd:
     """Draw the means with a band, and return the end of the line."""
     xs = [x for x, _ in points]
@@ -180,9 +128,9 @@ def _highest(rows: Sequence[Row], columns: Columns) -> list[Row]:
     return [row for row in scored if row in best]
 
 
-def _columns(table: Table, *, minus: bool) -> Columns:
+def _columns(table: Table) -> Columns:
     """Return the columns at the first checkpoint that is shown; without training there is no size."""
-    wanted = [(place, head) for place, head in enumerate(table.columns) if bool(head.minus) == minus and head.size]
+    wanted = [(place, head) for place, head in enumerate(table.columns) if head.size]
     return [(place, head) for place, head in wanted if head.select == wanted[0][1].select]
 
 
@@ -192,11 +140,11 @@ def _points(row: Row, columns: Columns) -> Points:
     return sorted(((x, cell) for x, cell in cells if cell.mean is not None), key=lambda point: point[0])
 
 
-def _bands(table: Table, shape: str = "Bands", of: str = "") -> str:
+def _bands(table: Table) -> str:
     """Return what is drawn around a mean; nothing is where every cell has one seed."""
-    return f"{shape}: ± one standard deviation{of}." if table.spreads else "One seed, so no spread is given."
+    return "Bands: ± one standard deviation." if table.spreads else "One seed, so no spread is given."
 
 
-def _captioned(figure: Figure, table: Table, sentences: Sequence[str], title: str = "") -> Plot:
-    text = [f"{title or table.title}.", *sentences, table.caption, *table.notes, table.signature]
+def _captioned(figure: Figure, table: Table, sentences: Sequence[str]) -> Plot:
+    text = [f"{table.title}.", *sentences, table.caption, *table.notes, table.signature]
     return Plot(figure, " ".join(text))

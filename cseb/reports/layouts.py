@@ -24,13 +24,11 @@ class VariedOption:
     """An option and its value in each method.
 
     option: such as infonce.temperature. values: shown value by method, rising. others: options that differ too.
-    numbers: value by method where all values are numbers, else empty.
     """
 
     option: str
     values: Mapping[str, str]
     others: tuple[str, ...]
-    numbers: Mapping[str, float]
 
 
 def varied(study: Study, option: str = "") -> VariedOption:
@@ -69,7 +67,7 @@ def varied(study: Study, option: str = "") -> VariedOption:
         twin = next(other for other, same in shown.items() if same == value)
         if twin != method:
             raise BadResults(f"{plain(twin)} and {plain(method)} both have {name}={value}; choose with `methods`")
-    return VariedOption(name, shown, tuple(other for other in differing if other != name), numbers)
+    return VariedOption(name, shown, tuple(other for other in differing if other != name))
 
 
 def _by_size(study: Study, method: str) -> dict[str, tuple[object, ...]]:

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 pytest.importorskip("matplotlib", reason="the extra `plots` is not installed")
@@ -13,44 +12,30 @@ from cseb.analysis.study import gather
 from cseb.errors import BadResults, BadSpec
 from cseb.plots import runs, scores, style
 from cseb.plots.style import Plot
-from cseb.records.record import Record, Score
-from cseb.reports.layouts import ablation, few_shot, sensitivity, varied
+from cseb.records.record import Record
+from cseb.reports.layouts import few_shot
 from tests.command_line import printed
-from tests.factory import TASKS, grid, record, stored
-from tests.reports.test_layouts import FULL, LESS, heated
+from tests.factory import grid, record, stored
+from tests.reports.test_layouts import FULL, LESS
 from tests.reports.test_layouts import runs as seeds_of
 
 PAIRED = [*seeds_of("msse", FULL), *seeds_of("msse-dcm", LESS)]
-
-
-def lying(method: str, alignment: float, uniformity: float) -> Record:
-    made = record(method)
-    shape = [
-        Score(task=f"{name}@1", protocol=f"{name}@1", select="best", value=value, detail={name: value}, items=9)
-        for name, value in (("alignment", alignment), ("uniformity", uniformity))
-    ]
-    return made.model_copy(update={"scores": (*made.scores, *shape)})
 
 
 def training(records: list[Record]) -> Plot:
     return runs.training(gather(records), {record.key: record for record in records})
 
 
-def geometry(records: list[Record]) -> Plot:
-    return runs.geometry(gather(records), {record.key: record for record in records}, TASKS, "best")
-
-
 DRAWN: dict[str, Callable[[], Plot]] = {
     "curves": lambda: scores.curves(few_shot(grid())),
-    "gain": lambda: scores.gain(ablation(PAIRED), "msse"),
     "seeds": lambda: scores.seeds(few_shot(grid())),
-    "sensitivity": lambda: scores.sensitivity(sensitivity([heated(0.1, 3.0), heated(0.05, 2.0)]), {}),
     "training": lambda: training(grid()),
-    "geometry": lambda: geometry([lying("a", 0.1, -2.0), lying("b", 0.3, -3.0)]),
 }
 
 
-@pytest.mark.parametrize(("kind", "ending"), [*((kind, ".svg") for kind in DRAWN), ("gain", ".png"), ("gain", ".pdf")])
+@pytest.mark.parametrize(
+    ("kind", "ending"), [*((kind, ".svg") for kind in DRAWN), ("seeds", ".png"), ("seeds", ".pdf")]
+)
 def test_the_same_records_give_the_same_file(kind: str, ending: str, tmp_path: Path) -> None:
     from matplotlib import rc_context
 
@@ -76,24 +61,11 @@ def test_curves_go_through_the_means_inside_their_bands() -> None:
         assert heights == {round((cell.mean or 0) + side * (cell.sd or 0), 6) for cell in row.cells for side in (-1, 1)}
 
 
-def test_a_gain_is_the_mean_of_paired_differences() -> None:
-    (axes,) = scores.gain(ablation(PAIRED), "msse").figure.axes
-    line = next(line for line in axes.get_lines() if line.get_marker() not in ("_", "None", ""))
-    assert line.get_ydata()[0] == pytest.approx(np.mean(np.subtract(LESS, FULL)))
-
-
 def test_every_seed_has_its_mark() -> None:
     plot = scores.seeds(few_shot(grid()))
     drawn = sorted(float(x) for axes in plot.figure.axes for each in axes.collections for x, _ in each.get_offsets())
     wanted = sorted(value for row in few_shot(grid()).rows for cell in row.cells for value in cell.values.values())
     assert drawn == pytest.approx(wanted)
-
-
-def test_an_option_that_is_a_number_has_its_place_on_the_axis() -> None:
-    records = [heated(0.1, 3.0), heated(0.05, 2.0), heated(0.5, 1.0)]
-    (axes,) = scores.sensitivity(sensitivity(records), varied(gather(records)).numbers).figure.axes
-    assert (list(axes.get_lines()[0].get_xdata()), axes.get_xscale()) == ([0.05, 0.1, 0.5], "log")
-    assert list(axes.get_lines()[0].get_ydata()) == [2.0, 3.0, 1.0]
 
 
 def test_trajectories_are_those_of_the_records() -> None:
@@ -105,14 +77,6 @@ def test_trajectories_are_those_of_the_records() -> None:
     bare = record().model_copy(update={"trace": None})
     with pytest.raises(BadResults, match="no trajectory"):
         training([bare])
-
-
-def test_geometry_has_the_values_and_scores_of_the_records() -> None:
-    (axes,) = DRAWN["geometry"]().figure.axes
-    assert [(*line.get_xdata(), *line.get_ydata()) for line in axes.get_lines()] == [(-2.0, 0.1), (-3.0, 0.3)]
-    assert [text.get_text() for text in axes.texts] == ["a (60.0)", "b (60.0)"]
-    with pytest.raises(BadResults, match="no record has alignment and uniformity"):
-        geometry(grid())
 
 
 def test_at_most_six_methods_are_drawn_and_untrained_encoders_are_grey() -> None:
@@ -155,10 +119,9 @@ def test_what_cannot_be_drawn_is_said_in_one_line(tmp_path: Path, monkeypatch: p
         style.check(Path("a.png"))
 
 
-@pytest.mark.parametrize("kind", ["curves", "gain", "seeds", "training"])
+@pytest.mark.parametrize("kind", ["curves", "seeds", "training"])
 def test_the_command_draws_and_prints_a_caption(kind: str, tmp_path: Path) -> None:
     stored(tmp_path, *grid())
-    kind = "gain:simcse" if kind == "gain" else kind
     assert "cseb:0.1.0|" in printed("plot", str(tmp_path), "--kind", kind, "--out", str(tmp_path / "a.pdf"))
     assert (tmp_path / "a.pdf").stat().st_size > 1000
 

@@ -81,9 +81,9 @@ def test_one_option_is_shown() -> None:
             sensitivity(records, option=option)
 
 
-def test_values_that_are_numbers_can_be_drawn() -> None:
+def test_values_that_are_numbers_rise() -> None:
     result = varied(gather([heated(0.1, 3.0), heated(0.05, 2.0)]))
-    assert sorted(result.numbers.values()) == [0.05, 0.1]
+    assert list(result.values.values()) == ["0.05", "0.1"]
 
 
 def test_what_a_record_resolved_to_is_read_back() -> None:
