@@ -107,7 +107,7 @@ class Definition:
 
     @property
     def typed(self) -> str:
-        """Return the name on the command line, such as `--seed-scope`."""
+        """Return the name on the command line, such as `--data-dir`."""
         parameter = self.parameter
         return self.name.upper() if parameter.argument else parameter.flag or f"--{self.name.replace('_', '-')}"
 

@@ -8,44 +8,15 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable
 
 # Parts draw from streams of their own below these: `init/mlp` its weights, `terms/ami` its choices, and from
 # torch's own generators `dropout/terms/rtd`; the encoder's own dropout is `dropout` itself.
 SUBSET, ORDER, INIT, DROPOUT, VIEWS, TERMS = "subset", "order", "init", "dropout", "views", "terms"
 
 
-# What may vary alone, for finding out where the spread between runs comes from. Every draw of a training step belongs
-# to dropout: masks, views and terms are noise of the same kind.
-VARIED: Mapping[str, tuple[str, ...]] = {
-    "subset": (SUBSET,),
-    "init": (INIT,),
-    "order": (ORDER,),
-    "dropout": (DROPOUT, VIEWS, TERMS),
-}
-ALL = "all"
-
-
-@dataclass(frozen=True, slots=True)
-class SingleStreamSeed:
-    """Vary a single stream: this seed for the one that `vary` names (of VARIED), seed 0 for all others."""
-
-    seed: int
-    vary: str
-
-    def of(self, name: str) -> int:
-        """Return the seed of the stream `name`; `init/mlp` belongs to `init`."""
-        return self.seed if name.partition("/")[0] in VARIED[self.vary] else 0
-
-
-Seed = int | SingleStreamSeed
-
-
-def stream_seed(seed: Seed, name: str) -> int:
+def stream_seed(seed: int, name: str) -> int:
     """Return a 63-bit seed for the stream `name`: the first eight bytes of sha256("seed/name"), sign bit cleared."""
-    if isinstance(seed, SingleStreamSeed):
-        seed = seed.of(name)
     return int.from_bytes(hashlib.sha256(f"{seed}/{name}".encode()).digest()[:8], "big") >> 1
 
 

@@ -28,7 +28,6 @@ Condition = tuple[Callable[[Record], object], Callable[[Record], str]]
 INPUTS: Mapping[str, Condition] = {
     "encoder": (lambda record: record.encoder.sha256, lambda record: tag(record.encoder)),
     "corpus": (lambda record: record.corpus.sha256, lambda record: tag(record.corpus)),
-    "seed scope": (lambda record: record.vary, lambda record: record.vary),
 }
 # Mixed on request only; the table then says so.
 _CONDITIONS: Mapping[str, Callable[[Record], str]] = {
@@ -73,14 +72,14 @@ def _third_party_differences(records: Iterable[Record]) -> dict[str, str]:
 
 
 def groups(records: Iterable[Record], tasks: Sequence[str] = ()) -> list[list[Record]]:
-    """Return the records by encoder, corpus and seed scope, in order of their names: each group can be a table.
+    """Return the records by encoder and corpus, in order of their names: each group can be a table.
 
     Untrained encoders are a group for each set of tasks, of which only the named ones count, if some are named.
     """
     grouped: dict[object, list[Record]] = {}
-    for record in sorted(records, key=lambda record: (record.encoder.name, record.corpus.name, record.vary)):
+    for record in sorted(records, key=lambda record: (record.encoder.name, record.corpus.name)):
         if not is_untrained(record):
-            grouped.setdefault((record.encoder.sha256, record.corpus.sha256, record.vary), []).append(record)
+            grouped.setdefault((record.encoder.sha256, record.corpus.sha256), []).append(record)
             continue
         narrow = narrowed(record, tasks)
         group = grouped.setdefault(tuple(value(narrow) for value, _ in CONDITIONS.values()), [])

@@ -156,7 +156,6 @@ def job_of(record: Record, column: str, data_dir: str, trust_remote_code: bool =
         size=record.subset.size,
         fraction=record.subset.fraction,
         seed=record.seed,
-        vary=record.vary,
         protocol=record.protocol,
         external_inputs=record.outside,
         foreign=record.foreign,

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 COLUMNS = (
     *("method", "fraction", "size", "seed", "task", "checkpoint", "score", "protocol"),
     *("encoder", "corpus", "benchmark", "task_version", "items", "steps", "best_step"),
-    *("train_seconds", "score_seconds", "device", "threads", "precision", "vary", "cseb", "key"),
+    *("train_seconds", "score_seconds", "device", "threads", "precision", "cseb", "key"),
 )
 
 
@@ -99,7 +99,7 @@ class Results:
         Runs that failed have no scores and so no rows. Columns: method, fraction of the corpus, size in sentences,
         seed, task, checkpoint (``best`` or ``last``), score (NaN for an encoder that has collapsed), protocol (what the
         score measures), encoder, corpus, benchmark, task_version, items (how many were scored), steps, best_step,
-        train_seconds, score_seconds, device, threads, precision, vary, cseb (version), key.
+        train_seconds, score_seconds, device, threads, precision, cseb (version), key.
         """
         import pandas as pd
 
@@ -160,7 +160,6 @@ def _row(record: Record, score: Score) -> dict[str, object]:
         "device": record.protocol.device,
         "threads": record.protocol.threads,
         "precision": record.origin.dtype,
-        "vary": record.vary,
         "cseb": record.origin.cseb,
         "key": record.key,
     }

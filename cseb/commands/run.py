@@ -22,7 +22,6 @@ from cseb.commands.screen import say, say_folded, telling
 from cseb.errors import BadBenchmark, BadData
 from cseb.parameters import command, definitions, option
 from cseb.progress import reading
-from cseb.seeds import ALL, VARIED
 from cseb.text import quantity
 
 if TYPE_CHECKING:
@@ -52,7 +51,6 @@ def run(
     seeds: Annotated[int | None, parameters.SEEDS] = None,
     steps: Annotated[int | None, parameters.STEPS] = None,
     tune: Annotated[bool, parameters.TUNE] = False,
-    seed_scope: Annotated[str, option("What the seed decides.", choices=(*VARIED, ALL))] = ALL,
     track: Annotated[
         str | Sequence[str], option("Tasks to score at every evaluation during training, such as geometry or sts.")
     ] = "",
@@ -183,7 +181,6 @@ def plan_grid(
         device=device,
         processes=processes,
         trust_remote_code=options.trust_remote_code,
-        vary=options.seed_scope,
         along=joined(options.track),
     )
     models = Path(results) / "models" if options.save_models else None

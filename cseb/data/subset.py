@@ -14,10 +14,10 @@ import numpy.typing as npt
 from cseb.data.corpus import Corpus
 from cseb.data.files import regular, write_whole, written
 from cseb.errors import BadBenchmark
-from cseb.seeds import SUBSET, Seed, stream_seed
+from cseb.seeds import SUBSET, stream_seed
 
 
-def order(count: int, seed: Seed) -> npt.NDArray[np.int64]:
+def order(count: int, seed: int) -> npt.NDArray[np.int64]:
     """Return a permutation of 0 to count - 1, the same on every machine and in every version of numpy: (count,).
 
     Place i is sorted by the i-th number of the generator splitmix64.
@@ -31,7 +31,7 @@ def order(count: int, seed: Seed) -> npt.NDArray[np.int64]:
     return np.argsort(z ^ (z >> np.uint64(31)), kind="stable").astype(np.int64, copy=False)
 
 
-def draw(count: int, size: int, seed: Seed) -> npt.NDArray[np.int64]:
+def draw(count: int, size: int, seed: int) -> npt.NDArray[np.int64]:
     """Which `size` of `count` sentences this seed draws, in the order drawn: (size,). Raises: BadBenchmark."""
     if not 1 <= size <= count:
         raise BadBenchmark(f"a subset of {size} sentences is asked for; the corpus allows 1 to {count}")

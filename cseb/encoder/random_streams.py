@@ -10,7 +10,7 @@ from types import TracebackType
 import torch
 from torch import Generator, Tensor
 
-from cseb.seeds import DROPOUT, INIT, TERMS, Seed, stream_seed
+from cseb.seeds import DROPOUT, INIT, TERMS, stream_seed
 
 State = tuple[Tensor, ...]  # of torch's own generators: the CPU's, and the device's
 
@@ -22,7 +22,7 @@ class RandomStreams:
     the head has one stream for the views and another one for calls by a term.
     """
 
-    def __init__(self, seed: Seed, device: torch.device, rank: int = 0) -> None:
+    def __init__(self, seed: int, device: torch.device, rank: int = 0) -> None:
         """rank: of this process; no two processes draw the same numbers."""
         self.seed, self.device, self.rank = seed, device, rank
         self.path = DROPOUT
@@ -97,7 +97,7 @@ def replayed() -> tuple[AbstractContextManager[None], AbstractContextManager[Non
 
 
 @contextmanager
-def new_weights(seed: Seed, name: str) -> Iterator[None]:
+def new_weights(seed: int, name: str) -> Iterator[None]:
     """Draw new weights from the stream of the part `name`; torch's generator is restored afterwards."""
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(stream_seed(seed, f"{INIT}/{name}"))
@@ -107,7 +107,7 @@ def new_weights(seed: Seed, name: str) -> Iterator[None]:
 class TermGenerators:
     """One generator per term, for what it samples itself."""
 
-    def __init__(self, seed: Seed, device: torch.device) -> None:
+    def __init__(self, seed: int, device: torch.device) -> None:
         self.seed, self.device = seed, device
         self.generators: dict[str, Generator] = {}
 

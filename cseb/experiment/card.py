@@ -153,7 +153,7 @@ def _same_but_seed(run: Record, record: Record) -> bool:
     kinds = [
         (
             *(each.method, each.resolved, each.encoder.sha256, each.corpus.sha256, each.subset.size, each.protocol),
-            *(each.vary, each.purpose),
+            each.purpose,
         )
         for each in (run, record)
     ]

@@ -12,8 +12,7 @@ from cseb.data.weights import external_contents
 from cseb.methods import third_party
 from cseb.methods.recipe import Recipe
 from cseb.methods.spec import Method
-from cseb.records.record import Foreign, Protocol, Purpose, Source, Tuning, Vary
-from cseb.seeds import ALL, Seed, SingleStreamSeed
+from cseb.records.record import Foreign, Protocol, Purpose, Source, Tuning
 from cseb.version import ENCODER_VERSION, TRAINER_VERSION
 
 
@@ -41,7 +40,6 @@ class Job:
     trust_remote_code: bool
     tasks: str = ""
     dev: str = ""
-    vary: Vary = "all"  # which random numbers `seed` decides; the others are those of seed 0
     external_inputs: tuple[Source, ...] = ()  # files and models that the method names
     along: str = ""  # tasks to score at every look; they decide nothing, so no identity changes
     foreign: tuple[Foreign, ...] = ()  # parts and tasks of other packages
@@ -66,16 +64,9 @@ class Job:
             identity["outside"] = {source.name: source.sha256 for source in self.external_inputs}
         if self.foreign:
             identity["foreign"] = {part.name: [part.package, part.version, part.code] for part in self.foreign}
-        if self.vary != ALL:  # keys of ordinary jobs are older than the choice
-            identity["vary"] = self.vary
         versions = {"trainer": TRAINER_VERSION, "encoder version": ENCODER_VERSION}
         identity |= {name: version for name, version in versions.items() if version != 1}  # older keys stay valid
         return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:16]
-
-    @property
-    def random(self) -> Seed:
-        """Return the seed of all streams of random numbers."""
-        return self.seed if self.vary == ALL else SingleStreamSeed(self.seed, self.vary)
 
     @property
     def recipe(self) -> Recipe:

@@ -20,7 +20,7 @@ from cseb.experiment.tuning import Cell, Settings, edits, search
 from cseb.methods.grammar import parse_methods, parse_scale
 from cseb.methods.spec import Edit, Method
 from cseb.progress import counted, remark
-from cseb.records.record import Protocol, Record, Source, Tuning, Vary
+from cseb.records.record import Protocol, Record, Source, Tuning
 from cseb.tasks.evaluate import data_sha256, load_task
 from cseb.tasks.names import parse_tasks
 from cseb.tasks.task import Task, scale_of
@@ -37,7 +37,6 @@ def plan(
     device: str = "cpu",
     processes: int = 1,
     trust_remote_code: bool = False,
-    vary: Vary = "all",
     along: str = "",
     linear: str = "auto",
     deterministic: bool = False,
@@ -47,8 +46,8 @@ def plan(
     Of a benchmark that tunes, these are the trials alone until all of them have a record, and then the reported jobs
     with the chosen values too. Jobs of seed 0 come first, and of each seed those with few sentences.
 
-    records: finished jobs by key, for tuning. vary: the random streams that the seed sets. along: tasks to score at
-    every evaluation step. Others are options of `run`. Raises: CsebError.
+    records: finished jobs by key, for tuning. along: tasks to score at every evaluation step. Others are options of
+    `run`. Raises: CsebError.
     """
     methods = parse_methods(benchmark.methods)
 
@@ -75,7 +74,6 @@ def plan(
         data_dir=benchmark.data_dir,
         trust_remote_code=trust_remote_code,
         dev=benchmark.dev,
-        vary=vary,
         linear=linear,
         deterministic=deterministic,
     )

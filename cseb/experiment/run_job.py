@@ -196,7 +196,6 @@ def run_job(job: Job, store: Store, watch: Callable[[Progress], None], models: P
         overlap=overlap,
         generated=corpus.provenance,
         seed=job.seed,
-        vary=job.vary,
         purpose=job.purpose,
         tuning=job.tuning,
         trainer_version=TRAINER_VERSION,

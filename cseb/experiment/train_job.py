@@ -95,8 +95,8 @@ class JobTraining:
     @classmethod
     def of(cls, job: Job, corpus: Corpus) -> JobTraining:
         """Draw the sentences of the job's seed and build its method on its encoder. Raises: CsebError."""
-        sentences = read_by(job.method, corpus, draw(len(corpus), job.size, job.random))
-        built = build(job.method, Path(job.folder), job.random, job.trust_remote_code)
+        sentences = read_by(job.method, corpus, draw(len(corpus), job.size, job.seed))
+        built = build(job.method, Path(job.folder), job.seed, job.trust_remote_code)
         if built.outside is not None:
             device, threads = job.protocol.device, job.protocol.threads
             teacher = vectors(built.outside, device, threads, job.trust_remote_code)
@@ -113,7 +113,7 @@ class JobTraining:
             watch(replace(progress, key=self.job.key))
 
         select = self.evaluation.dev_score if self.evaluation.tasks else None
-        return loop.train(self.built, self.sentences, self.job.random, self.job.protocol.device, select, report)
+        return loop.train(self.built, self.sentences, self.job.seed, self.job.protocol.device, select, report)
 
     def tracked(self, trained: Trained) -> tuple[tuple[int, dict[str, float | None]], ...]:
         """Return the scores of tracked tasks at each evaluation step."""

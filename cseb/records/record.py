@@ -23,7 +23,6 @@ from cseb.text import quantity
 SCHEMA: Final = 2  # the format of records
 Select = Literal["best", "last"]
 Purpose = Literal["reported", "tuning"]  # a trial of tuning scores no test task and is in no table
-Vary = Literal["all", "subset", "init", "order", "dropout"]  # as cseb.seeds has them
 # Bounds of the numbers in a record. A file with a number outside is reported and left out; a table or plot of it would
 # end in an overflow.
 Fraction = Annotated[float, Field(ge=1e-12, le=1)]
@@ -197,7 +196,7 @@ class Record(BaseModel):
     purpose: Purpose = "reported"
     tuning: Tuning | None = None  # None where nothing was tuned
     generated: Provenance | None = None  # origin of the sentences, if a language model wrote them
-    vary: Vary = "all"  # the random streams that the seed sets; the others use seed 0
+    vary: Literal["all"] = "all"  # the seed sets all random streams
     trainer_version: Version = 1  # see cseb.version; 1 in records without it
     encoder_version: Version = 1
     protocol: Protocol

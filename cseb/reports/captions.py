@@ -38,8 +38,6 @@ def excluded(study: Study, problems: Sequence[Problem]) -> Iterator[str]:
         yield f"Excluded as unreadable: {quantity(len(problems), 'file')}."
     if any(overlap.exact for record in study.records for overlap in record.overlap or ()):
         yield "Some training sentences are texts of tasks."
-    if (scope := study.records[0].vary) != "all":
-        yield f"The seed decides the {scope} only."
     if study.mixed:
         yield "Records that differ are mixed (--mixed)."
 
@@ -134,9 +132,7 @@ def not_shown(study: Study, tasks: Sequence[str]) -> Iterator[str]:
 
 
 def mixed_note(study: Study) -> Iterator[str]:
-    """Return the seed scope if it is not everything, and differences that should not matter but might."""
-    if (scope := study.records[0].vary) != "all":
-        yield f"The seed decides the {scope} only; all other random numbers are those of seed 0."
+    """Return differences between records that should not matter but might."""
     if study.mixed:
         yield f"Mixed (--mixed): {_some(study.mixed)}."
     origins = [record.origin for record in study.records]

@@ -18,7 +18,7 @@ from cseb.encoder.interface import Rows, Text
 from cseb.encoder.tokenizer import Tokens
 from cseb.methods.recipe import Recipe
 from cseb.parts import Mined, Paired, Redrawn, View
-from cseb.seeds import ORDER, VIEWS, Seed, stream_seed
+from cseb.seeds import ORDER, VIEWS, stream_seed
 from cseb.words import fold
 
 GROUP = 50  # batches sorted by length together when padding is "grouped"
@@ -70,7 +70,7 @@ class Feed:
     """
 
     def __init__(
-        self, maker: View, encoder: Encoder, recipe: Recipe, sentences: Sequence[str], seed: Seed, device: torch.device
+        self, maker: View, encoder: Encoder, recipe: Recipe, sentences: Sequence[str], seed: int, device: torch.device
     ) -> None:
         self.maker, self.encoder, self.recipe, self.device = maker, encoder, recipe, device
         order, self.rng = (np.random.Generator(np.random.PCG64(stream_seed(seed, name))) for name in (ORDER, VIEWS))

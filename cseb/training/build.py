@@ -15,7 +15,7 @@ from cseb.encoder.random_streams import new_weights
 from cseb.encoder.recomputing import recompute_layers
 from cseb.methods.spec import Method
 from cseb.parts import EarlyStopping, Embed, NeedsSetup, Outside
-from cseb.seeds import INIT, Seed, distinct, stream_seed
+from cseb.seeds import INIT, distinct, stream_seed
 from cseb.training.compatibility import check_parts, check_size, check_widths
 from cseb.training.construct import Parts, construct
 
@@ -56,9 +56,7 @@ def check(
         check_size(parts, sentences)
 
 
-def build(
-    method: Method, folder: Path, seed: Seed, trust_remote_code: bool = False, first_stage: bool = False
-) -> Built:
+def build(method: Method, folder: Path, seed: int, trust_remote_code: bool = False, first_stage: bool = False) -> Built:
     """Load the encoder and attach every part; new weights come from a random stream of each part.
 
     first_stage: the method is a model of another method's first stage. Raises: BadSpec, BadData.
@@ -99,6 +97,6 @@ def build(
     )
 
 
-def _model(method: Method, folder: Path, seed: Seed, trust_remote_code: bool, until: EarlyStopping | None) -> Built:
+def _model(method: Method, folder: Path, seed: int, trust_remote_code: bool, until: EarlyStopping | None) -> Built:
     """Build a model of the first stage; it ends when `until` says."""
     return replace(build(method, folder, seed, trust_remote_code, first_stage=True), until=until)

@@ -13,7 +13,6 @@ from cseb.encoder.encoder import Encoder
 from cseb.encoder.interface import Text
 from cseb.encoder.random_streams import RandomStreams, TermGenerators
 from cseb.parts import EarlyStopping
-from cseb.seeds import Seed
 from cseb.training.batches import Batch, Feed
 from cseb.training.build import Built
 from cseb.training.objective import Objective
@@ -77,7 +76,7 @@ class EarlyStopper:
     """Early stopping on the loss of held-out sentences, or of the batches where there are none."""
 
     def __init__(
-        self, built: Built, objective: Objective, validation: Sequence[str], seed: Seed, device: torch.device
+        self, built: Built, objective: Objective, validation: Sequence[str], seed: int, device: torch.device
     ) -> None:
         assert built.until is not None
         self.until, self.objective, self.seed, self.device = built.until, objective, seed, device

@@ -20,7 +20,7 @@ from cseb.methods.spec import Method, Part
 from cseb.parts import Composer, Memory, Mixer, Network, Outside, Regulariser, Stages, Term, Tuning, View, Wrapper
 from cseb.parts.base import check_contract, check_needs
 from cseb.registry import SLOTS
-from cseb.seeds import INIT, VIEWS, Seed, distinct, stream_seed
+from cseb.seeds import INIT, VIEWS, distinct, stream_seed
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class Parts:
         return tuple(replace(model, mixer=None) for model in self.stages.methods(self.method))
 
 
-def construct(method: Method, folder: Path, seed: Seed = 0, trust_remote_code: bool = False) -> Parts:
+def construct(method: Method, folder: Path, seed: int = 0, trust_remote_code: bool = False) -> Parts:
     """Return the parts of a resolved method, each with new weights from its random stream. Raises: BadSpec, BadData."""
     recipe: Recipe = instantiate(method.recipe, None)
     shape = shape_of(folder, recipe.dropout, trust_remote_code)
@@ -105,7 +105,7 @@ def construct(method: Method, folder: Path, seed: Seed = 0, trust_remote_code: b
 def instantiate(
     part: Part,
     shape: Shape | None,
-    seed: Seed = 0,
+    seed: int = 0,
     *,
     name: str = "",
     needs: frozenset[str] = frozenset(),
@@ -144,7 +144,7 @@ def groups(views: View) -> tuple[int, ...]:
     return getattr(views, "groups", ())
 
 
-def _term(part: Part, shape: Shape, steps: int, seed: Seed, name: str) -> Weighted:
+def _term(part: Part, shape: Shape, steps: int, seed: int, name: str) -> Weighted:
     options = dict(part.options)
     weight = number(options.pop("weight", 1.0), f"{part.name}: weight")
     term = instantiate(Part(part.name, tuple(options.items())), shape, seed, name=name, steps=steps)

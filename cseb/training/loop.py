@@ -18,7 +18,6 @@ from cseb.encoder.tokenizer import Tokens
 from cseb.methods.recipe import Recipe
 from cseb.parts import NeedsPrecomputedTargets
 from cseb.records.progress import Progress
-from cseb.seeds import Seed
 from cseb.training.batches import Feed, texts_of
 from cseb.training.build import Built
 from cseb.training.checkpoints import EarlyStopper, State, Trained, finished, held_out, restore, snapshot
@@ -40,7 +39,7 @@ class Diverged(Exception):
 def train(
     built: Built,
     sentences: Sequence[str],
-    seed: Seed,
+    seed: int,
     device: str,
     select: Callable[[Encoder], float | None] | None,
     watch: Callable[[Progress], None],
@@ -106,7 +105,7 @@ def _first_stages(
     built: Built,
     sentences: Sequence[str],
     tokens: Sequence[Tokens],
-    seed: Seed,
+    seed: int,
     device: str,
     select: Callable[[Encoder], float | None] | None,
 ) -> tuple[list[list[Tensor]], list[str]]:

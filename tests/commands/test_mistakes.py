@@ -39,7 +39,7 @@ def test_a_mistake_is_one_line_on_stderr_and_2(arguments: list[str], words: str)
 
 @pytest.mark.parametrize(
     "option",
-    [("--workers", "two"), ("--seed-scope", "x"), ("--linear", "x"), ("--launcher", "x"), ("--launcher", "slurm:x")],
+    [("--workers", "two"), ("--linear", "x"), ("--launcher", "x"), ("--launcher", "slurm:x")],
 )
 def test_a_wrong_option_is_refused_before_planning(option: tuple[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     def plan(*_: object, **__: object) -> None:

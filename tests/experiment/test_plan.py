@@ -12,6 +12,7 @@ from cseb.experiment.benchmark import load, override
 from cseb.experiment.job import Job
 from cseb.experiment.plan import plan
 from cseb.methods.grammar import parse_method
+from cseb.records.store import Store
 from tests.experiment.conftest import Make
 from tests.world import WORLD
 
@@ -25,6 +26,12 @@ def test_all_of_seed_0_comes_first_and_small_shares_before_large_ones(make: Make
         for label in ("simcse", "cls")
     ]
     assert len({job.key for job in jobs}) == 8
+
+
+def test_keys_are_those_of_the_expected_records() -> None:
+    committed = Store(Path(__file__).parents[2] / "benchmarks/expected/demo")
+    contents = {(record.method, record.subset.size, record.seed): record.key for record in committed.load()[0]}
+    assert {(job.label, job.size, job.seed): job.key for job in plan(load("demo"))} == contents
 
 
 def test_the_scale_shortens_training_and_leaves_the_untrained_alone(make: Make) -> None:

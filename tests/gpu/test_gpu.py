@@ -12,7 +12,7 @@ import torch
 from cseb.encoder import packing, random_streams
 from cseb.errors import memory_ran_out
 from cseb.methods.grammar import parse_method
-from cseb.seeds import INIT, Seed, stream_seed
+from cseb.seeds import INIT, stream_seed
 from cseb.training.build import build
 from cseb.training.checkpoints import Trained
 from cseb.training.devices import set_deterministic
@@ -63,7 +63,7 @@ def test_the_first_loss_is_that_of_a_cpu(tiny: Tiny, device: str, name: str, mon
     assert loss == pytest.approx(expected, rel=1e-4)
 
 
-def other_numbers(seed: Seed, path: str) -> int:
+def other_numbers(seed: int, path: str) -> int:
     """Return another seed for every stream but those of new weights."""
     return stream_seed(seed, path) + (not path.startswith(INIT))
 
