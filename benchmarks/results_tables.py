@@ -56,7 +56,7 @@ TABLES: Mapping[str, Mapping[str, Options]] = {
     "tuned": {
         **standard("simcse"),
         "compare-mean.md": {"baseline": "mean"},
-        "../../docs/images/tuned-curves.svg": {"methods": "simcse,micse,msse,tsdae,cls,mean,simcse+mean,sif"},
+        "curves.svg": {"methods": "simcse,micse,msse,tsdae,cls,mean,simcse+mean,sif"},
     },
     **{
         f"reading/{encoder}": standard("mean", tasks=False)
@@ -78,7 +78,7 @@ TABLES: Mapping[str, Mapping[str, Options]] = {
     "real-mini": {
         **standard("simcse"),
         "compare-mean.md": {"baseline": "mean"},
-        "curves.svg": {"methods": "simcse,micse,msse,tsdae,cls,mean,simcse+mean,sif"},
+        "../../docs/images/mini-curves.svg": {"methods": "simcse,micse,msse,tsdae,cls,mean,simcse+mean,sif"},
     },
     "triples": {
         **standard("simcse"),
