@@ -82,7 +82,8 @@ def report(
         several = [group for group in several if not all(map(is_untrained, group))] or several
     several = scored_on(several, ask.tasks)
     tell("laying out tables")
-    layout = _Layout(folder, ask, kind, special, bool(against), learning_curve, detail or form.data, len(several) > 1)
+    trained = sum(not all(map(is_untrained, group)) for group in several)
+    layout = _Layout(folder, ask, kind, special, bool(against), learning_curve, detail or form.data, trained > 1)
     pages = [layout.group(group) for group in several or [[]]]
     sheets = [sheet for _, below in pages for sheet in below]
     if learning_curve and not any(sheet.name == NAME for sheet in sheets):
@@ -106,7 +107,7 @@ class _Layout:
     """The options of `report` for each group of comparable records.
 
     kind: of table that was named; "" for none. special: the method of an ablation, or the option of a sensitivity
-    table. several: whether there is more than one group.
+    table. several: whether more than one group was trained.
     """
 
     results: Results
