@@ -1,6 +1,6 @@
 """The sheet of our numbers beside those that papers print for the same method, fraction, encoder and task.
 
-`report --against published` is how a reproduction is compared with the paper that it reproduces, so it must stay.
+`report --against published` prints it, so that a reproduction stands beside the paper that it reproduces.
 """
 
 from __future__ import annotations

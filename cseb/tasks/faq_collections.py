@@ -1,7 +1,6 @@
 """The two FAQ collections of Tan et al. 2022, in the files of their authors: FAQIR 1.0 and COUGH.
 
-They are the tasks of table 2 of RCL, one of the five papers that cseb reproduces, so they stay although no other paper
-has them.
+They are the tasks of table 2 of that paper (RCL).
 
 Neither may be shipped with cseb (CC BY-NC-SA 3.0 and 4.0); they are read from the data folder. The paper does not
 state which side is the query, what is ranked, what counts as relevant and how folds are made. These are options here,
