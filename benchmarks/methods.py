@@ -39,8 +39,8 @@ NONE = "--"
 LEGEND = """\
 - **needs**: what the method needs besides sentences and one encoder.
 - **has seen**: data used in training. Pre-training of the encoder does not count.
-- **cost**: CPU seconds of a job relative to SimCSE's on the same corpus (`results/speed/cost.csv`). `†`: measured in
-  `results/embedded`. `§`: measured in the benchmark that scores the method.
+- **cost**: CPU seconds of a job relative to SimCSE's on the same corpus (`results/speed/cost.csv`). `†`: measured with
+  `benchmarks/embedded.yaml`. `§`: measured in the benchmark that scores the method.
 - **reported**: average of seven STS tasks for BERT-base in the papers, lowest to highest where they differ. Another
   encoder is named.
 - **`cseb-mini`**: average of the seven STS tasks, mean ± standard deviation over seeds, trained on 1,000 Wikipedia

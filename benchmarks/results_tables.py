@@ -51,7 +51,6 @@ def domain(task: str) -> dict[str, Options]:
     }
 
 
-SHIPPED = ("clinc150", "banking77", "snli")
 TABLES: Mapping[str, Mapping[str, Options]] = {
     "tuned": {
         **standard("simcse"),
@@ -93,13 +92,7 @@ TABLES: Mapping[str, Mapping[str, Options]] = {
     "decoder": standard("mean"),
     "decoder-bidirectional": standard("mean"),
     "decoder-bidirectional/after-mntp": standard("mean"),
-    "embedded": of_tasks(SHIPPED)
-    | {f"{task}.csv": {"tasks": task, "checkpoint": "both", "format": "csv"} for task in SHIPPED}
-    | {f"compare-{task}.md": {"tasks": task, "baseline": "mean"} for task in SHIPPED},
-    "embedded/matryoshka": {"tasks.md": {"table": "tasks", "sizes": [1000]}},
-    "embedded/written": of_tasks(SHIPPED),
     "few-labels": {"tasks.md": {"table": "tasks"}},
-    "retromae-mined": {"tasks.md": {"table": "tasks"}},
     "practitioner/banking77": domain("banking77"),
     "practitioner/cr": domain("cr"),
 }

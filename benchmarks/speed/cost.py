@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from cseb.experiment.benchmark import load, text
 from cseb.records.record import Record
 from cseb.records.store import Store
 
@@ -62,9 +63,11 @@ def rows() -> list[dict[str, str]]:
 
 
 def measured(method: str, setting: Setting, more: Sequence[str]) -> Record:
-    """The record of one job in a process of its own. Raises: CalledProcessError."""
+    """The record of one job, without tuning, in a process of its own. Raises: CalledProcessError."""
     with TemporaryDirectory() as folder:
-        words = ("run", setting.benchmark, "--methods", method, *setting.options, *ONE_JOB, *more)
+        untuned = Path(folder) / "untuned.yaml"
+        untuned.write_text(text(load(setting.benchmark).model_copy(update={"tune": None})), encoding="utf-8")
+        words = ("run", str(untuned), "--methods", method, *setting.options, *ONE_JOB, *more)
         command = [sys.executable, "-m", "cseb", *words, "--results", folder]
         subprocess.run(command, check=True, env={**os.environ, "OMP_NUM_THREADS": "1"})
         (record,) = Store(Path(folder)).load()[0]
