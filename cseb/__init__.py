@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from cseb.commands.plot import plot as plot
     from cseb.commands.recommend import recommend as recommend
     from cseb.commands.report import report as report
-    from cseb.commands.rerun import rerun as rerun
     from cseb.commands.results import Results as Results
     from cseb.commands.results import load as load
     from cseb.commands.run import run as run
@@ -56,7 +55,6 @@ _HOMES = {
         "commands.recommend": "recommend",
         "commands.report": "report",
         "commands.results": "Results load",
-        "commands.rerun": "rerun",
         "commands.run": "run",
         "commands.show": "show",
         "commands.train": "TrainedEncoder train",

@@ -32,7 +32,7 @@ ROWS = [{"text": f"sentence number {row} of the corpus", "label": "yes" if row %
 # Commands that only read or plan. `run` gets --dry-run; `check` and `recommend` would train.
 OPTIONS = {"run": ("--dry-run", "--workers", "1"), "status": (), "report": (), "compare": (), "plot": (), "show": (),
            "export": ()}  # fmt: skip
-NEVER = {"--help", "--rerun", "--processes", "--launcher", "--trust-remote-code", "--results", "--out"}
+NEVER = {"--help", "--processes", "--launcher", "--trust-remote-code", "--results", "--out"}
 NUMBERS = ("0", "-1", "1", "0.5", "1e308", "1e400", "nan", "-inf", "9" * 400, "0x10", "1_000", "½", "٣", "1,5", "1.")
 TEXTS = ("", " ", "\x1b[31mred\x1b[0m", "\u202egnihton", "a\nb", "\ufeff", "é" * 300, "x" * 5000, "../../etc", "-",
          "=1+1", "%s%n", "${HOME}", "~root", ".", "/", ",", "'", "[bold]red[/bold]", "simcse", "simcse,micse", "cls",

@@ -9,8 +9,8 @@ from typing import Annotated
 
 from cseb.commands.command_line import Call
 from cseb.commands.screen import say, say_folded
-from cseb.errors import BadBenchmark, UnknownName
-from cseb.parameters import TRUST_REMOTE_CODE, argument, command, option
+from cseb.errors import UnknownName
+from cseb.parameters import argument, command, option
 
 LISTS = ("methods", "parts", "tasks", "encoders", "benchmarks")
 RECORD = re.compile(r"[0-9a-f]{4,16}|.*\.json")  # a record rather than a method
@@ -57,26 +57,12 @@ def show(
     return describe.show(name)
 
 
-def print_shown(
-    call: Call[str],
-    *,
-    rerun: Annotated[
-        bool, option("Repeat the job of a record and compare every bit; the exit code is 1 if one differs.")
-    ] = False,
-    trust_remote_code: Annotated[bool, TRUST_REMOTE_CODE] = False,
-) -> None:
-    """Print the text, wrapped on a terminal; or repeat a record."""
-    from cseb.commands import rerun as repeating
+def print_shown(call: Call[str]) -> None:
+    """Print the text, wrapped on a terminal."""
     from cseb.registry import left_out
 
-    name, results = call.settings["name"], call.settings.get("results", "results")
-    if rerun:
-        if "other" in call.settings:
-            raise BadBenchmark("`rerun` takes one record; leave the other out")
-        options = {"results": results, "trust_remote_code": trust_remote_code}
-        repeating.print_rerun(call.of(repeating.rerun, record=name, **options))
     say_folded(call())
-    if name in LISTS:
+    if call.settings["name"] in LISTS:
         for line in left_out():
             say(f"cseb: {line}", err=True)
 

@@ -220,20 +220,19 @@ def _explained(detail: ErrorDetails) -> str:
 
 
 def load_item_scores(store: Store, records: Iterable[Record]) -> ItemScores:
-    """Return the scores per example of records, with the data of their tasks."""
-    folder = data_folder(store.folder, *sorted({record.benchmark for record in records}))
+    """Return the scores per example of records, with the data of their tasks.
+
+    Task files are read from CSEB_DATA_DIR, or where the runs had them, or from the caches.
+    """
+    names = sorted({record.benchmark for record in records})
+    benchmarks = (stored_benchmark(store.folder, name) for name in names)
+    folders = (benchmark.data_dir for benchmark in benchmarks if benchmark and benchmark.data_dir)
+    folder = os.environ.get("CSEB_DATA_DIR") or next(folders, "")
 
     def load(name: str) -> Data:
         return load_task(name, Path(folder) if folder else None)
 
     return ItemScores(store.read_items, load)
-
-
-def data_folder(results: Path, *benchmarks: str) -> str:
-    """Return the folder of task files: CSEB_DATA_DIR, or where these runs had them; "" for the caches."""
-    stored = (stored_benchmark(results, name) for name in benchmarks)
-    had = (benchmark.data_dir for benchmark in stored if benchmark and benchmark.data_dir)
-    return os.environ.get("CSEB_DATA_DIR") or next(had, "")
 
 
 def stored_benchmark(folder: Path, name: str) -> Benchmark | None:

@@ -86,7 +86,7 @@ def model_card(
         "## Training",
         _bullets(_training(record)),
         "## Reproduce it",
-        f"In the folder of the record, {code(f'cseb show {record.key} --rerun')} repeats the run bit by bit.",
+        f"In the folder of the record, {code(f'cseb show {record.key}')} lists all inputs, options and versions.",
         _bullets(_environment(record, processor)),
     ]
     return "\n\n".join(blocks) + "\n"

@@ -236,7 +236,7 @@ def _smaller(encoder: Encoder) -> list[str]:
 
 
 def _check(job: Job, corpus: Corpus) -> None:
-    """Raise BadData if an input of the job is no longer that of its plan, or of the record that is repeated."""
+    """Raise BadData if an input of the job is no longer that of its plan."""
     names = measured_names(job)
     data = data_sha256(tuple(parse_tasks(names) if names else ()), Path(job.data_dir) if job.data_dir else None)
     external = {source.name: source.sha256 for source in external_inputs(job.method)}

@@ -5,13 +5,12 @@ import shutil
 from contextlib import redirect_stdout
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import cseb
 from benchmarks.archive import main
 from cseb.experiment import benchmark as benchmarks
-from tests.command_line import call, printed, refused
+from tests.command_line import call, refused
 
 
 def archive(*words: object) -> str:
@@ -46,7 +45,6 @@ def test_commands_read_an_archive_as_they_read_the_folder(loose: Path, out: Path
     shown = call("show", key, "--results", out).stdout
     assert f"{out}/records.zip.xz, runs/{key}.json" in shown
     assert f"{out}/items.zip, items/{key}.npz" in shown
-    printed("show", key, "--rerun", "--results", out)
 
 
 def test_what_is_left_out_is_no_error(loose: Path, tmp_path: Path) -> None:
@@ -56,26 +54,6 @@ def test_what_is_left_out_is_no_error(loose: Path, tmp_path: Path) -> None:
     assert packed.startswith("2 records, 1 of them with items")
     archive(loose, "--out", tmp_path / "none", "--items", "none")
     assert call("report", tmp_path / "none").stdout == call("report", loose).stdout
-
-
-def test_what_an_archive_leaves_out_is_no_difference_of_a_rerun(loose: Path, tmp_path: Path) -> None:
-    key = next(record.key for record in cseb.load(loose).records if record.method != "cls")
-    for name, options, end in (
-        (
-            "best",
-            ("--select", "best"),
-            "scores and items equal to the last bit; the archive leaves out the items of 2 scores",
-        ),
-        ("none", ("--items", "none"), "scores equal to the last bit; the archive leaves out the items of 4 scores"),
-    ):
-        archive(loose, "--out", tmp_path / name, *options)
-        again = call("show", key, "--rerun", "--results", tmp_path / name)
-        assert (again.exit_code, again.output.splitlines()[-1]) == (0, f"{key}: {end}")
-    with np.load(loose / "items" / f"{key}.npz") as items:
-        fewer = {record: items[record] for record in items.files[:-1]}
-    np.savez(loose / "items" / f"{key}.npz", **fewer)
-    lost = call("show", key, "--rerun", "--results", loose)
-    assert lost.exit_code == 1 and "shapes differ" in lost.output, "nothing is left out on purpose where it was run"
 
 
 def test_the_data_folder_of_this_machine_is_not_packed(loose: Path, tmp_path: Path) -> None:

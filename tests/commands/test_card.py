@@ -74,5 +74,5 @@ def test_a_card_says_what_is_not_known_and_what_was_seen(tmp_path: Path) -> None
     assert "texts of tasks among the training sentences: sts12@1: 1 of 9 texts" in text
     assert "No interval: " in text
     assert "The model of this run was not saved." in text and "sentence-transformers" not in text
-    assert f"`cseb show {run.key} --rerun`" in text
+    assert f"`cseb show {run.key}`" in text
     assert ModelCard(text).data.base_model is None

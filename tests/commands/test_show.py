@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from cseb.commands.provenance import score_differences
+from cseb.data.corpus import read_corpus
 from cseb.records.differences import computation, conditions, differences, inputs
 from cseb.records.store import Store
 from cseb.registry import TASK_GROUPS
@@ -71,3 +72,26 @@ def test_a_record_says_what_its_benchmark_replaced(ran: Path) -> None:
     key = next(run.key for run in Store(expected).load()[0] if run.method == "micse")
     result = call("show", key, "--results", str(expected)).stdout
     assert "replaced by the benchmark's scale or steps\n  queue@2   size=384 became size=16\n" in result
+
+
+def test_a_record_tells_its_origin(ran: Path) -> None:
+    run = next(run for run in Store(ran).load()[0] if run.method.startswith("simcse"))
+    shown = printed("show", run.key, "--results", ran)
+    for fact in (run.encoder.sha256, run.corpus.sha256, run.subset.sha256, run.protocol.data, run.origin.started):
+        assert fact in shown
+    assert "best on toy-dev@1 (200 labelled items), and last" in shown
+    assert f"{run.scores[0].value:.4f}" in shown
+    assert "torch " in shown
+
+
+def test_a_file_that_a_method_reads_is_named(tmp_path: Path) -> None:
+    pairs, results = tmp_path / "pairs.tsv", tmp_path / "results"
+    sentences = read_corpus("wikipedia:100", "").take(range(100))
+    pairs.write_text("".join(f"{sentence}\t{sentence}\n" for sentence in sentences))
+    method = f"simcse+paraphrase(file='{pairs}')+recipe(steps=1,warmup=0,batch_size=4)"
+    options = ("--corpus", "wikipedia:100", "--sizes", 8, "--seeds", 1, "--tasks", "toy-captions", "--dev", "none",
+               "--workers", 1)  # fmt: skip
+    printed("run", WORLD, "--methods", method, "--results", results, *options)
+    (run,) = Store(results).load()[0]
+    assert [source.name for source in run.outside] == [str(pairs)]
+    assert f"{pairs}, sha256 {run.outside[0].sha256}" in call("show", run.key, "--results", results).output

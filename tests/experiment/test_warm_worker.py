@@ -4,6 +4,7 @@ import errno
 import io
 import os
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from cseb.errors import BadData
 from cseb.experiment.run_job import run_job
 from cseb.launchers import launch
 from cseb.launchers.local import Local
+from cseb.records.record import Foreign
 from cseb.records.store import Store
 from cseb.tasks.evaluate import data_sha256, load_task
 from tests.conftest import SENTENCES
@@ -65,6 +67,16 @@ def test_changed_inputs_are_not_trained_on(jobs: Jobs, tiny: Tiny, tmp_path: Pat
     with pytest.raises(BadData, match=r"changed: sha256 .*; run the benchmark again"):
         run_job(job, store, lambda seen: None)
     assert not store.keys()
+
+
+def test_changed_code_of_another_package_is_not_run(jobs: Jobs, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    (job,) = jobs(f"simcse{SMALL}")
+    planned, installed = (
+        Foreign(name="cosent", package="cosent-kit", version=version, code="0" * 16) for version in ("1.0", "1.1")
+    )
+    monkeypatch.setattr("cseb.experiment.run_job.foreign", lambda *_: (installed,))
+    with pytest.raises(BadData, match=r"the code of cosent has changed: cosent-kit 1\.1, before cosent-kit 1\.0"):
+        run_job(replace(job, foreign=(planned,)), store, lambda seen: None)
 
 
 def test_an_unchanged_encoder_is_hashed_once(tiny: Tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
