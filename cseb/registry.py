@@ -234,7 +234,6 @@ TASKS = Registry(
         "cseb.tasks.open_tasks": (
             "snli:SNLI_TEST snli-dev banking77:BANKING77_TEST banking77-dev clinc150:CLINC150_TEST clinc150-dev"
         ),
-        "cseb.tasks.faq_collections": "faqir faqir-users faqir-useful cough cough-users",
         "cseb.tasks.geometry": "alignment uniformity anisotropy effective-rank",
     },
 )
@@ -248,7 +247,6 @@ TASK_GROUPS: Mapping[str, tuple[str, ...]] = {
     "transfer-fast": tuple(f"{name}-fast" for name in _TRANSFER),
     "transfer-logreg": tuple(f"{name}-logreg" for name in _TRANSFER),
     "open": ("snli", "banking77", "clinc150"),
-    "faq": ("faqir", "cough"),
     "mteb-msse": (  # figure 5 of MSSE
         "mteb:AmazonCounterfactualClassification/en",
         "mteb:Banking77Classification",

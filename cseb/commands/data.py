@@ -294,5 +294,5 @@ def _in_full(chosen: Mapping[DataSet, Sequence[DataFile]], data_dir: Path | None
         for file in files:
             counts = ", ".join(f"{label} {count}" for label, count in file.counts.items())
             place = str(places[file.file] or "not here")
-            rows.append((file.file, str(file.rows), counts or "-", file.sha256 or "not known", place))
+            rows.append((file.file, str(file.rows), counts or "-", file.sha256, place))
         yield from aligned(rows)

@@ -111,7 +111,7 @@ ENCODERS = {
 # Papers that state which checkpoint they report: the best on these rated pairs. The others do not say.
 DEV = dict.fromkeys(("informin-cl", "msse", "rcl", "compcse"), "stsb-dev")
 SENTENCES = 1_000_000  # of English Wikipedia: what every unsupervised row of these papers calls 100 %
-PROTOCOLS = {"spearman": "simcse-sts", "accuracy": "senteval-transfer", "map": "faq-retrieval"}  # by metric
+PROTOCOLS = {"spearman": "simcse-sts", "accuracy": "senteval-transfer"}  # by metric
 # Averages that the papers report, and their tasks.
 AVERAGES: Mapping[str, tuple[str, ...]] = {"sts-avg": TASK_GROUPS["sts"], "transfer-avg": TASK_GROUPS["transfer"]}
 

@@ -179,14 +179,12 @@ def _with_gains(ranked: Ranked, judgements: Mapping[str, Mapping[str, float]] | 
 
 
 def _retrieval(data: Sheet, options: Mapping[str, float], name: str) -> Loaded:
-    folds = int(options["folds"])
     if "relevance" not in data.parts:
-        return _with_gains(faq(data.text("query"), data.text("document"), name=name, folds=folds))
+        return _with_gains(faq(data.text("query"), data.text("document"), name=name))
     judgements = _judgements(data)
     places = {text: place for place, text in enumerate(dict.fromkeys(data.text("document")))}
     relevant = [[places[text] for text, value in each.items() if value > 0] for each in judgements.values()]
-    queries = [(query, query) for query in judgements]
-    return _with_gains(judged(queries, list(places), relevant, name=name, folds=folds), judgements)
+    return _with_gains(judged(list(judgements), list(places), relevant, name), judgements)
 
 
 def _reranking(data: Sheet, options: Mapping[str, float], name: str) -> Loaded:
@@ -216,7 +214,7 @@ KINDS: Mapping[str, Kind] = {
         {"clusters": 0},  # one per label
         "k-means",
     ),
-    "retrieval": Kind(_retrieval, {"folds": 5}),
+    "retrieval": Kind(_retrieval),
     "reranking": Kind(_reranking),
     "pair-classification": Kind(_pair_classification, {"folds": 5}),
     "triplets": Kind(

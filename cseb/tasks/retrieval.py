@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cseb.errors import BadData
-from cseb.tasks.influence import Labels, connected, deal, mean_influence
+from cseb.tasks.influence import Labels, connected, mean_influence
 from cseb.tasks.task import Embed, Influence, Items, Outcome, Vectors
 
 TOP = (1, 3, 5)
@@ -35,12 +35,11 @@ class Ranked:
     """Queries, documents and their relevance.
 
     relevant: for each query the numbers of its relevant documents, one or more, all in its pool; documents without a
-    judgement are irrelevant. groups: (Q,), clusters of dependent queries. folds: (Q,) from 0, or None.
+    judgement are irrelevant. groups: (Q,), clusters of dependent queries.
 
     The score is 100 x MAP: the mean over queries of average precision over the full ranking, no cut-off. `detail` holds
-    `map`, `mrr`, and `top1`, `top3`, `top5`: the fraction of queries with a relevant document among the first k. With
-    folds it also contains each score inside a fold (`map/fold1`) and their mean (`map.folds`), as reported in papers
-    that train on the other folds. Equal cosines are ranked by document number; a zero vector has cosine 0.
+    `map`, `mrr`, and `top1`, `top3`, `top5`: the fraction of queries with a relevant document among the first k.
+    Equal cosines are ranked by document number; a zero vector has cosine 0.
     `items` are average precision and rank of the first relevant document of each query, (Q, 2). With `gains`, the
     relevance of each relevant document, there is a third column, nDCG@10, and `detail` contains `ndcg10`.
 
@@ -52,7 +51,6 @@ class Ranked:
     relevant: Sequence[Sequence[int]]
     pools: Sequence[Pool]
     groups: Labels
-    folds: Labels | None = None
     gains: Sequence[Sequence[float]] | None = None
 
     def sentences(self) -> list[str]:
@@ -60,10 +58,9 @@ class Ranked:
 
     def sha256(self) -> str:
         pools = [[each.tolist() for each in pool] for pool in self.pools]
-        folds = None if self.folds is None else self.folds.tolist()
         relevant = [list(map(int, each)) for each in self.relevant]
         graded = [self.gains] if self.gains and any(gain != 1 for gains in self.gains for gain in gains) else []
-        text = json.dumps([list(self.queries), list(self.documents), relevant, pools, folds, *graded])
+        text = json.dumps([list(self.queries), list(self.documents), relevant, pools, None, *graded])
         return hashlib.sha256(text.encode()).hexdigest()
 
     def items(self, embed: Embed) -> Items:
@@ -88,11 +85,7 @@ class Ranked:
 
     def outcome(self, items: Items) -> Outcome:
         """Return MAP, MRR and TOPk; None for each if a query could not be ranked."""
-        detail: dict[str, float | None] = dict(_figures(items))
-        if self.folds is not None:
-            folds = [_figures(items[self.folds == fold]) for fold in np.unique(self.folds)]
-            detail |= {f"{name}.folds": _mean([fold[name] for fold in folds]) for name in folds[0]}
-            detail |= {f"{name}/fold{number}": fold[name] for number, fold in enumerate(folds, 1) for name in fold}
+        detail = _figures(items)
         return Outcome(detail["map"], detail)
 
     def influence(self, items: Items) -> Influence:
@@ -159,16 +152,11 @@ def _figures(items: Items) -> dict[str, float | None]:
     return {name: 100 * float(np.mean(values)) for name, values in zip(names, columns, strict=True)}
 
 
-def _mean(values: Sequence[float | None]) -> float | None:
-    defined = [value for value in values if value is not None]
-    return float(np.mean(defined)) if len(defined) == len(values) else None
-
-
-def faq(questions: Sequence[str], answers: Sequence[str], *, name: str, folds: int = 5) -> Ranked:
+def faq(questions: Sequence[str], answers: Sequence[str], *, name: str) -> Ranked:
     """Return the task to retrieve the answer of each question among all answers.
 
     Equal answers are one document; equal questions are one query, and all of their answers are relevant.
-    Questions joined by a chain of shared answers are in one fold. Raises: BadData.
+    Questions joined by a chain of shared answers depend on each other. Raises: BadData.
     """
     documents = {text: number for number, text in enumerate(dict.fromkeys(answers))}
     by_question: dict[str, set[int]] = {}
@@ -176,30 +164,19 @@ def faq(questions: Sequence[str], answers: Sequence[str], *, name: str, folds: i
         by_question.setdefault(question, set()).add(documents[answer])
     relevant = [sorted(numbers) for numbers in by_question.values()]
     groups = connected([tuple(map(str, numbers)) for numbers in relevant])
-    return _ranked(list(by_question), list(documents), relevant, groups, name=name, folds=folds)
+    return _ranked(list(by_question), list(documents), relevant, groups, name)
 
 
-def judged(
-    queries: Sequence[tuple[str, Hashable]],
-    documents: Sequence[str],
-    relevant: Sequence[Sequence[int]],
-    *,
-    name: str,
-    folds: int = 5,
-) -> Ranked:
-    """Return the task of queries with their template, documents, and the numbers of those relevant to each query.
+def judged(queries: Sequence[str], documents: Sequence[str], relevant: Sequence[Sequence[int]], name: str) -> Ranked:
+    """Return the task of distinct queries and documents, and the numbers of the documents relevant to each query.
 
-    Equal documents are merged; queries of one template are in one fold; those without relevant documents are left out.
-    Raises: BadData.
+    Queries without relevant documents are left out. Raises: BadData.
     """
-    merged = {text: number for number, text in enumerate(dict.fromkeys(documents))}
     kept = [number for number, documents_of_query in enumerate(relevant) if documents_of_query]
     if not kept:
         raise BadData(f"{name} has no query with a relevant document; at least one judgement above 0 is needed")
-    numbers = [sorted({merged[documents[document]] for document in relevant[number]}) for number in kept]
-    groups = connected([(repr(queries[number][1]),) for number in kept])
-    texts = [queries[number][0] for number in kept]
-    return _ranked(texts, list(merged), numbers, groups, name=name, folds=folds)
+    numbers = [sorted(relevant[number]) for number in kept]
+    return _ranked([queries[number] for number in kept], documents, numbers, np.arange(len(kept)), name)
 
 
 def reranking(judgements: Mapping[str, Mapping[str, bool]], *, name: str) -> Ranked:
@@ -221,16 +198,9 @@ def reranking(judgements: Mapping[str, Mapping[str, bool]], *, name: str) -> Ran
 
 
 def _ranked(
-    queries: Sequence[str],
-    documents: Sequence[str],
-    relevant: Sequence[Sequence[int]],
-    groups: Labels,
-    *,
-    name: str,
-    folds: int,
+    queries: Sequence[str], documents: Sequence[str], relevant: Sequence[Sequence[int]], groups: Labels, name: str
 ) -> Ranked:
     if len(documents) < 2:
         raise BadData(f"{name} has too few distinct documents, {len(documents)}; ranking needs at least two")
-    fold = deal(groups, np.zeros(len(queries), dtype=np.int64), folds, name)
     pool = Pool(np.arange(len(queries)), np.arange(len(documents)))
-    return Ranked(queries, documents, relevant, [pool], groups, fold)
+    return Ranked(queries, documents, relevant, [pool], groups)

@@ -15,9 +15,10 @@ from cseb.data.manifest import DataFile, DataSet, OnHub, fetch, locate
 from cseb.errors import BadData, BadResults
 
 CONTENT = {"MR/a.pos": b"good\n", "MR/a.neg": b"bad\n"}
-PACKED = DataSet("mr", "", "", "http://x", tuple(DataFile(name, 1) for name in CONTENT), hub=OnHub("o/n", "all.tar"))
-SINGLE = DataSet("wiki", "", "", "http://x", (DataFile("wiki.txt", 1),), hub=OnHub("o/n", "wiki.txt"))
-ELSEWHERE = DataSet("faq", "", "", "http://x", (DataFile("FAQ/faq.xml", 1),))
+FILES = tuple(DataFile(name, 1, "") for name in CONTENT)
+PACKED = DataSet("mr", "", "", "http://x", FILES, hub=OnHub("o/n", "all.tar"))
+SINGLE = DataSet("wiki", "", "", "http://x", (DataFile("wiki.txt", 1, ""),), hub=OnHub("o/n", "wiki.txt"))
+ELSEWHERE = DataSet("pairs", "", "", "http://x", (DataFile("PAIRS/pairs.csv", 1, ""),))
 
 
 @pytest.fixture(autouse=True)
@@ -68,7 +69,7 @@ def test_an_interrupted_unpacking_leaves_nothing(
 
 
 def test_what_is_not_on_the_hub_says_where_it_is(tmp_path: Path) -> None:
-    with pytest.raises(BadData, match=r"faq is not on the hub: get it from http://x and put it .* FAQ/faq\.xml"):
+    with pytest.raises(BadData, match=r"pairs is not on the hub: get it from http://x and put it .* PAIRS/pairs\.csv"):
         fetch(ELSEWHERE, ELSEWHERE.files, tmp_path)
 
 
@@ -139,7 +140,7 @@ def test_an_archive_of_the_hub_is_unpacked_where_tasks_look(served: list[str], t
     (tmp_path / "to/MR/a.neg").write_bytes(b"mine\n")  # a file that is there is never overwritten
     fetch(PACKED, PACKED.files, tmp_path / "to")
     assert contents(tmp_path / "to") == CONTENT | {"MR/a.neg": b"mine\n"}
-    other = DataSet("mr", "", "", "http://x", (DataFile("MR/b.pos", 1),), hub=PACKED.hub)
+    other = DataSet("mr", "", "", "http://x", (DataFile("MR/b.pos", 1, ""),), hub=PACKED.hub)
     with pytest.raises(BadData, match=r"all.tar lacks MR/b\.pos; nothing was copied"):
         fetch(other, other.files, tmp_path / "to")
     with pytest.raises(BadResults, match=r"MR/a\.pos cannot be written: Not a directory"):

@@ -58,7 +58,7 @@ def embed(sentences: Sequence[str]) -> np.ndarray:
     [
         (PAIRS, "pairs", RatedPairs, "spearman@1"),
         (LABELS, "classification", Classification, "logistic-regression(folds=5)@1"),
-        (FAQ, "retrieval", Ranked, "retrieval(folds=5)@1"),
+        (FAQ, "retrieval", Ranked, "retrieval@1"),
         (CANDIDATES, "reranking", Ranked, "reranking@1"),
         (DUPLICATES, "pair-classification", PairClassification, "pair-classification(folds=5)@1"),
         (TRIPLETS, "triplets", Triplets, "triplet-accuracy@1"),
@@ -119,7 +119,7 @@ def test_a_kind_can_be_asked_for(tmp_path: Path) -> None:
     task = only(f"{labels}:clustering")
     assert isinstance(task.load(None), Clustering)
     assert (task.name, task.protocol) == ("my.csv:clustering", "k-means@1")
-    result = only(f"{judged}:retrieval(folds=2)").load(None)
+    result = only(f"{judged}:retrieval").load(None)
     assert [pool.documents.tolist() for pool in result.pools] == [[0, 1, 2]]
     assert result.relevant == [[0], [2]]
 
@@ -235,7 +235,6 @@ def test_a_file_that_changes_is_read_again(tmp_path: Path) -> None:
         ("a.csv", "text,label\na,x\nb,x\n", r"a.csv has only the label 'x'; two labels"),
         ("a.csv", "text,label\na,x\nb,x\nc,y\nd,y\n", rf"a.csv allows 2 to 4 {FOLDS}; 5 asked for"),
         ("a.csv", "text,label\na,x\nb,x\nc,x\nd,x\nf,y\nf,y\n", r"the label of 'f' is on one distinct sentence only"),
-        ("a.csv", "question,answer\nq,a\nr,b\n", rf"allows 2 to 2 {FOLDS}; 5 asked for"),
         ("a.csv", "question,answer\nq,a\nr,a\n", r"too few distinct documents, 1; ranking"),
         ("a.csv", "sentence1,sentence2,label\na,b,1\nb,c,0\n", r"into folds: its 2 items are connected by common"),
         ("a.csv", "query,document,relevance\nq,a,1\n", r"a.csv has no query with both a relevant and an irrelevant"),
