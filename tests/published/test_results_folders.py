@@ -36,7 +36,7 @@ def test_the_figure_of_labels_draws_every_record() -> None:
     values = few_labels.accuracies(RESULTS / "few-labels")
     setfit = values["clinc150", "setfit", "simcse+mean"]
     assert {labels: len(scores) for labels, scores in setfit.items()} == dict.fromkeys((2, 4, 8, 16), 5)
-    assert sum(setfit[8]) / 5 == pytest.approx(57.90, abs=0.005)
+    assert sum(setfit[8]) / 5 == pytest.approx(69.22, abs=0.005)
     assert [len(axes.containers) for axes in few_labels.draw(RESULTS / "few-labels").axes] == [4, 4]
 
 
