@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from cseb.plots.style import Plot
     from cseb.records.record import Record
 
-KINDS = ("curves", "seeds", "training")
+KINDS = ("curves", "seeds")
 
 
 @command
@@ -27,13 +27,7 @@ def plot(
     results: Annotated[Results | str | Path, parameters.RESULTS] = "results",
     out: Annotated[str | Path, option("File to write: .png, .svg or .pdf.")] = "plot.png",
     *,
-    kind: Annotated[
-        str,
-        option(
-            "Scores by sentences (curves), every seed (seeds), or loss and dev score by step (training).",
-            choices=KINDS,
-        ),
-    ] = "curves",
+    kind: Annotated[str, option("Scores by sentences (curves), or every seed (seeds).", choices=KINDS)] = "curves",
     methods: Annotated[str | Sequence[str], parameters.SHOW_METHODS] = (),
     sizes: Annotated[str | float | Sequence[float], parameters.SHOW_SIZES] = (),
     tasks: Annotated[str | Sequence[str], parameters.SHOW_TASKS] = (),
@@ -67,13 +61,11 @@ def _drawn(kind: str, records: Sequence[Record], query: StudyQuery) -> Plot:
     """Return the plot of this kind. Raises: BadResults."""
     from cseb.analysis.comparable import is_untrained
     from cseb.analysis.stats import word_baselines
-    from cseb.plots import runs, scores
+    from cseb.plots import scores
     from cseb.reports.layouts import few_shot
 
     trained = [record for record in records if not is_untrained(record)] or list(records)
     study = query.study(trained)
-    if kind == "training":
-        return runs.training(study, {record.key: record for record in trained})
     if not any(study.sizes):
         raise BadResults("nothing was trained in these records, so there is no number of sentences to draw at")
     words = word_baselines(records, study.chosen(query.tasks))

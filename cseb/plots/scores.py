@@ -44,7 +44,7 @@ def curves(table: Table, baselines: Mapping[str, float] = NO_BASELINES) -> Plot:
     columns = _columns(table)
     trained, references = _trained(table, columns, baselines)
     rows = _highest(trained, columns)
-    figure, ((axes,),) = panels(1, width=WIDTH, height=HEIGHT)
+    figure, (axes,) = panels(1, width=WIDTH, height=HEIGHT)
     styles = method_styles(row.head.title for row in rows)
     ends = [_band(axes, _points(row, columns), row.head.title, styles[row.head.title]) for row in rows]
     for title, height in references.items():
@@ -66,8 +66,8 @@ def seeds(table: Table, baselines: Mapping[str, float] = NO_BASELINES) -> Plot:
     trained, references = _trained(table, columns, baselines)
     rows = _highest(trained, columns)
     styles = method_styles(row.head.title for row in rows)
-    figure, lines = panels(1, len(columns), width=WIDTH, height=1.0 + 0.3 * max(1, len(rows)))
-    for (axes,), (place, head) in zip(lines, columns, strict=True):
+    figure, every = panels(len(columns), width=WIDTH, height=1.0 + 0.3 * max(1, len(rows)))
+    for axes, (place, head) in zip(every, columns, strict=True):
         for height, row in enumerate(rows):
             cell, style = row.cells[place], styles[row.head.title]
             marks = {"color": style["color"], "marker": style["marker"], "alpha": 0.75, "s": 22}
@@ -82,11 +82,11 @@ def seeds(table: Table, baselines: Mapping[str, float] = NO_BASELINES) -> Plot:
         axes.set_yticks(range(len(rows)), [short(row.head.title) for row in rows])
         for label, row in zip(axes.get_yticklabels(), rows, strict=True):
             label.set_color(styles[row.head.title]["color"])
-    low, high = (f(axes.get_xlim()[end] for (axes,) in lines) for f, end in ((min, 0), (max, 1)))
-    for (axes,) in lines:
+    low, high = (f(axes.get_xlim()[end] for axes in every) for f, end in ((min, 0), (max, 1)))
+    for axes in every:
         axes.set_xlim(low, high)
     for place, (title, value) in enumerate(sorted(references.items(), key=lambda reference: reference[1])):
-        lines[0][0].annotate(
+        every[0].annotate(
             short(title),
             (value, 1),
             xycoords=("data", "axes fraction"),
@@ -95,7 +95,7 @@ def seeds(table: Table, baselines: Mapping[str, float] = NO_BASELINES) -> Plot:
             ha="center",
             color=REFERENCE,
         )
-    lines[-1][0].set_xlabel("score")
+    every[-1].set_xlabel("score")
     return _captioned(figure, table, ["One mark for each seed; the bar is their mean.", *undrawn(trained, rows)])
 
 

@@ -123,12 +123,12 @@ def _middle(ends: Sequence[LineEnd]) -> float:
     return sum(end.height for end in ends) / len(ends)
 
 
-def panels(columns: int, rows: int = 1, *, width: float, height: float) -> tuple[Figure, list[list[Axes]]]:
-    """Return a figure of so many axes, `height` inches for each row."""
+def panels(rows: int, *, width: float, height: float) -> tuple[Figure, list[Axes]]:
+    """Return a figure of so many axes, one below the other, with `height` inches for each."""
     from matplotlib.figure import Figure as New
 
     figure = New(figsize=(width, height * rows + 0.5))
-    return figure, [list(line) for line in figure.subplots(rows, columns, squeeze=False)]
+    return figure, list(figure.subplots(rows, squeeze=False)[:, 0])
 
 
 def short(label: str, longest: int = LABEL) -> str:

@@ -8,11 +8,9 @@ import pytest
 
 pytest.importorskip("matplotlib", reason="the extra `plots` is not installed")
 
-from cseb.analysis.study import gather
 from cseb.errors import BadResults, BadSpec
-from cseb.plots import runs, scores, style
+from cseb.plots import scores, style
 from cseb.plots.style import Plot
-from cseb.records.record import Record
 from cseb.reports.layouts import few_shot
 from tests.command_line import printed
 from tests.factory import grid, record, stored
@@ -22,14 +20,9 @@ from tests.reports.test_layouts import runs as seeds_of
 PAIRED = [*seeds_of("msse", FULL), *seeds_of("msse-dcm", LESS)]
 
 
-def training(records: list[Record]) -> Plot:
-    return runs.training(gather(records), {record.key: record for record in records})
-
-
 DRAWN: dict[str, Callable[[], Plot]] = {
     "curves": lambda: scores.curves(few_shot(grid())),
     "seeds": lambda: scores.seeds(few_shot(grid())),
-    "training": lambda: training(grid()),
 }
 
 
@@ -68,17 +61,6 @@ def test_every_seed_has_its_mark() -> None:
     assert drawn == pytest.approx(wanted)
 
 
-def test_trajectories_are_those_of_the_records() -> None:
-    plot = training([record(), record(seed=1)])
-    loss, dev = plot.figure.axes
-    assert [list(line.get_ydata()) for line in loss.get_lines()] == [[1.5, 1.25]] * 3  # two seeds and their mean
-    assert [list(line.get_ydata()) for line in dev.get_lines()] == [[60.0, 62.0]] * 3
-    assert [text.get_text() for text in loss.texts] == ["simcse"]
-    bare = record().model_copy(update={"trace": None})
-    with pytest.raises(BadResults, match="no trajectory"):
-        training([bare])
-
-
 def test_at_most_six_methods_are_drawn_and_untrained_encoders_are_grey() -> None:
     trained = [record(f"m{place}", values=(float(place),) * 3, size=size) for place in range(9) for size in (100, 1000)]
     untrained = [
@@ -99,9 +81,6 @@ def test_at_most_six_methods_are_drawn_and_untrained_encoders_are_grey() -> None
         assert {tick.get_text(): tick.get_color() for tick in ticks} == {name: lines[name] for name in list(lines)[:6]}
         assert [line.get_xdata()[0] for line in panel.get_lines() if line.get_color() == style.REFERENCE] == [4.5, 20.0]
     assert [text.get_text() for text in strips[0].texts] == ["mean", "tf-idf"]
-    runs_of = training([record(f"m{place}", values=(float(place),) * 3) for place in range(9)])
-    assert [text.get_text() for text in runs_of.figure.axes[0].texts] == [f"m{place}" for place in range(3, 9)]
-    assert "3 are not drawn" in runs_of.caption
 
 
 def test_the_colour_of_a_method_comes_from_its_name() -> None:
@@ -119,7 +98,7 @@ def test_what_cannot_be_drawn_is_said_in_one_line(tmp_path: Path, monkeypatch: p
         style.check(Path("a.png"))
 
 
-@pytest.mark.parametrize("kind", ["curves", "seeds", "training"])
+@pytest.mark.parametrize("kind", ["curves", "seeds"])
 def test_the_command_draws_and_prints_a_caption(kind: str, tmp_path: Path) -> None:
     stored(tmp_path, *grid())
     assert "cseb:0.1.0|" in printed("plot", str(tmp_path), "--kind", kind, "--out", str(tmp_path / "a.pdf"))

@@ -68,7 +68,7 @@ def test_a_record_that_cannot_be_is_left_out_and_counted(folder: Path, name: str
     assert "Excluded as unreadable: 1 file:" in " ".join(shown.split())
     assert key in shown
     plot = ["plot", "--out", folder / "plot.svg"]
-    for command in (["compare"], ["status"], plot, [*plot, "--kind", "training"]):
+    for command in (["compare"], ["status"], plot):
         result = printed(command[0], folder, *command[1:])
         assert "inf" not in result.split()
         assert "nan" not in result.split()
