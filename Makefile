@@ -12,7 +12,7 @@ CORE := tests/commands/test_run.py tests/commands/test_mistakes.py tests/command
 # With MEASURE=yes: lines of the computing packages that the tests run; less than 90 % fails. In CI core is measured, with
 # more tests of those packages: Python 3.12 and newer count lines at little cost, Python 3.11 takes a minute more for unit.
 PACKAGES := parts training statistics tasks records
-MEASURED := tests/tasks $(addprefix tests/parts/test_,back_translation.py finished_model.py flow.py matryoshka.py \
+MEASURED := tests/tasks $(addprefix tests/parts/test_,finished_model.py flow.py matryoshka.py \
 	mined_negatives.py poolers.py postprocessing.py token_prepending.py)
 COVERAGE := $(if $(MEASURE),$(PACKAGES:%=--cov=cseb/%) --cov-report=term:skip-covered --cov-fail-under=90)
 core: export COVERAGE_CORE ?= sysmon

@@ -146,7 +146,7 @@ _PARTS: Mapping[str, Mapping[str, str]] = {
         "cseb.parts.labelled_views": (
             "triples pairs generated_triples rated_pairs class_pairs mined_negatives mined_pairs"
         ),
-        "cseb.parts.back_translation": "back_translation word_noise",
+        "cseb.parts.word_noise": "word_noise",
         "cseb.parts.online_augment": "shuffle delete repeat char_span_mask subword_repeat token_edits span_masks",
         "cseb.parts.prompt_views": "prompts negated_prompts repeated",
         "cseb.parts.spans": "crop spans",

@@ -45,7 +45,6 @@ FITTING = {
     "msse-table6-batch": ((r",steps=\d+", ""),),
     "msse-table3": ((r"\+recipe\([^)]*\)", ""),),
     "rcl-table5": ((r"\+recipe\([^)]*\)", ""),),
-    "msse-figure8": ((r"msse\+back_translation,", ""),),
 }
 
 

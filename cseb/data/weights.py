@@ -147,8 +147,7 @@ def _sha256(stamped: tuple[tuple[Path, tuple[int, int, int]], ...]) -> str:
 def external_contents(named: Iterable[tuple[str, str, str]]) -> dict[str, str]:
     """Return the sha256 of external inputs by name. named: see `Method.external_inputs`. Raises: BadData.
 
-    Encoders are downloaded from the hub. Translators that are no folders are identified by name only: they are not
-    needed where all translations are in the cache. A missing file is reported by the part that reads it.
+    Encoders are downloaded from the hub. A missing file is reported by the part that reads it.
     """
     hashes = {}
     for part, option, name in named:
@@ -166,8 +165,6 @@ def external_contents(named: Iterable[tuple[str, str, str]]) -> dict[str, str]:
                 raise BadData(f"{part}: {option}: {'; '.join([str(error), *own])}") from None
         elif (path := Path(name)).is_file():
             hashes[name] = sha256_of([path])
-        elif path.is_dir():
-            hashes[name] = sha256_of(matching(path, (CONFIG, *TOKENIZER, *WEIGHTS, *checkpoint.PICKLES)))
     return hashes
 
 

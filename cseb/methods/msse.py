@@ -18,8 +18,8 @@ MSSE = Method(
     ),
     recipe=recipe(steps=3_907, batch_size=256, learning_rate=3e-5, warmup=500, max_length=32, eval_every=125),
     deviations=(
-        "views: the positive is an English-German-English translation; without translators the second view is dropout "
-        "alone; `msse+back_translation` translates the subset, `msse+paraphrase(file=...)` reads a file",
+        "views: the positive is an English-German-English translation; without translations the second view is dropout "
+        "alone; `msse+paraphrase(file=...)` reads them from a file",
         "terms: the text has 0.8 DCM + 0.2 ICM with sums, the code 0.2 DCM + 1.0 ICM with means and a fourth term of "
         "0.8; we take the text's three terms at the code's scale",
         "dcm: the code pairs consecutive rows, which are different sentences, and uses the first token; we pair (h, "

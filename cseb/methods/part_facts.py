@@ -54,7 +54,7 @@ def slot_of(name: str) -> str:
 
 
 PASSED = ("shape", "needs", "run_steps", "run_seed")  # what a constructor gets if it has a parameter of this name
-KINDS = ("file", "model", "encoder", "embedder")
+KINDS = ("file", "encoder", "embedder")
 SEEN = ("external", "labels", "generated", "subset")
 TABLE = Path(__file__).with_name("facts.json")  # of the built-in parts, so that listing them does not import torch
 

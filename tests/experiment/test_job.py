@@ -57,17 +57,15 @@ def test_a_task_file_is_known_by_what_it_says_wherever_it_lies(make: Make, tmp_p
 
 
 def test_what_a_method_reads_from_elsewhere_is_part_of_its_identity(make: Make, tmp_path: Path) -> None:
-    """The content of a generator, a file of paraphrases, a translator's folder; not the files of other methods."""
-    model, translator, pairs = tmp_path / "generator", tmp_path / "translator", tmp_path / "pairs.tsv"
-    for folder in (model, translator):
-        folder.mkdir()
-        for name in ("config.json", "model.safetensors", "README.md"):
-            (folder / name).write_text(name)
+    """The content of a generator, and a file of paraphrases; not the files of other methods."""
+    model, pairs = tmp_path / "generator", tmp_path / "pairs.tsv"
+    model.mkdir()
+    for name in ("config.json", "model.safetensors", "README.md"):
+        (model / name).write_text(name)
     pairs.write_text("a\tb\n")
     texts = [
         f"diffcse+rtd(generator='{model}')",
         f"simcse+paraphrase(file='{pairs}')",
-        f"simcse+back_translation(forward='{translator}')",
         "simcse",
         "diffcse+rtd(generator=self)",
     ]
@@ -77,12 +75,12 @@ def test_what_a_method_reads_from_elsewhere_is_part_of_its_identity(make: Make, 
 
     before = planned()
     names = [[source.name for source in job.external_inputs] for job in before]
-    assert names == [[str(model)], [str(pairs)], [str(translator)], [], []]
+    assert names == [[str(model)], [str(pairs)], [], []]
     assert before[0].external_inputs[0].sha256 == find_encoder(str(model))[1]
-    for change in (model / "model.safetensors", pairs, translator / "config.json"):
+    for change in (model / "model.safetensors", pairs):
         change.write_text("c\td\n")
     (model / "README.md").write_text("more words")
     after = planned()
-    assert [source.key == other.key for source, other in zip(before, after, strict=True)] == [False] * 3 + [True] * 2
+    assert [source.key == other.key for source, other in zip(before, after, strict=True)] == [False] * 2 + [True] * 2
     with pytest.raises(BadData, match=r"rtd: generator: .*no such folder.*generator=self\) avoids the other model"):
         plan(make(methods="diffcse+rtd(generator='./nowhere')"))

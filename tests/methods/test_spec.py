@@ -193,7 +193,6 @@ def test_a_later_option_is_stated_only_where_it_is_not_the_usual_one(usual: str,
         ("distillcse", ("subset",)),
         ("diffcse", ("external", "subset")),
         ("diffcse+rtd(generator=self)", ("subset",)),
-        ("msse+back_translation", ("external", "subset")),
     ],
 )
 def test_data_seen_are_those_of_training_and_of_what_is_fitted(text: str, seen: tuple[str, ...]) -> None:

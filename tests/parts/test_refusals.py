@@ -84,7 +84,6 @@ REFUSED: dict[str, dict[str, str]] = {  # by what is wrong: method and message
         "gcse": "encoder is missing",
         "diffcse+rtd(generator=none)": "rtd: generator is None",
         "diffcse+rtd(generator='./nowhere')": "generator ./nowhere: encoder './nowhere': no such folder",
-        "msse+back_translation(forward='')": "forward is ''",
     },
     "views": {
         "sg-opt+infonce": "infonce compares 2 views of a sentence; identity gives 1",

@@ -136,8 +136,6 @@ def test_other_languages_are_told_from_english(text: str) -> None:
     ("method", "part"),
     [
         ("sncse", "negated_prompts"),
-        ("simcse+back_translation", "back_translation"),
-        ("simcse+back_translation(forward='opus-de-en',backward='opus-en-de')", None),
         ("compcse", None),
         ("compcse+halves(extra=subsuming)", "halves"),
         ("compcse+unit_halves(file='units.tsv')", None),

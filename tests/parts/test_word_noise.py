@@ -8,8 +8,8 @@ import torch
 from cseb.encoder.encoder import Encoder
 from cseb.encoder.interface import Shape
 from cseb.methods.grammar import parse_method
-from cseb.parts.back_translation import NoisedWords, background, centred, gaussian, mix_copies
 from cseb.parts.heads import Paraphraser
+from cseb.parts.word_noise import NoisedWords, background, centred, gaussian, mix_copies
 from cseb.training.build import build, check
 from tests.conftest import SENTENCES
 from tests.training.small_runs import Tiny
