@@ -19,7 +19,6 @@ import numpy as np
 
 from benchmarks.marked import with_table
 from cseb.data.shipped import ENCODERS
-from cseb.data.weights import locate
 from cseb.embedders import find as find_embedder
 from cseb.embedders.interface import EncoderOptions
 from cseb.encoder.families import DECODER, family_of, network_class
@@ -124,8 +123,6 @@ def made(model_type: str, below: Path, longest: int = 64) -> Path:
     import transformers
     from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
-    if model_type == STATIC:
-        return locate("static:random-32:cseb-tiny")
     t: Any = transformers
     tokenizer = t.AutoTokenizer.from_pretrained(ENCODERS["cseb-tiny"].folder)
     decoder = family_of(model_type) is DECODER
@@ -180,9 +177,6 @@ def checked(model_type: str, below: Path) -> str:
     return "yes"
 
 
-STATIC = "static table"
-
-
 def verdict(folder: Path, edits: str) -> str:
     """yes; dropout: only with rates above 0, which this family does not have by default; no."""
     from cseb.training.build import check
@@ -228,7 +222,7 @@ def table(cells: Mapping[str, list[str]]) -> str:
 def made_table(below: Path, train: bool) -> str:
     """The table, from encoders that are put below this folder; train: raise RuntimeError where a cell does not."""
     cells: dict[str, list[str]] = {}
-    for name, model_type in {**ROWS, STATIC: STATIC}.items():
+    for name, model_type in ROWS.items():
         folder = made(model_type, below)
         cells[name] = [verdict(folder, edits) for edits in COLUMNS.values()]
         for edits, said in zip(COLUMNS.values(), cells[name], strict=True):

@@ -131,7 +131,6 @@ def _encoders() -> list[Row]:
     return [
         *((name, encoder.what) for name, encoder in shipped.ENCODERS.items()),
         ("FOLDER", "config.json, tokenizer files and *.safetensors, as save_pretrained writes them"),
-        ("static:SOURCE", "a table of token vectors: glove:6b-50d, glove:FILE, random-WIDTH:ENCODER or ENCODER"),
         ("bidirectional:ENCODER", "a decoder without its causal mask: every token attends to both sides"),
         ("ORG/NAME[@REVISION]", "from the Hugging Face hub or its cache, such as bert-base-uncased"),
     ]

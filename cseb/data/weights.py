@@ -10,7 +10,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from cseb.data import bounded, checkpoint, made_encoders
+from cseb.data import bounded, checkpoint
+from cseb.data.bidirectional import BIDIRECTIONAL, bidirectional
 from cseb.data.checkpoint import CONFIG
 from cseb.data.files import written
 from cseb.data.shipped import ENCODERS
@@ -35,9 +36,8 @@ BLOCK = 1 << 20  # bytes read at a time
 def find_encoder(name: str) -> tuple[Path, str]:
     """Return the folder of an encoder, and the sha256 of what decides its vectors: configuration, tokenizer, weights.
 
-    name: a folder, one that comes with cseb, a hub name such as org/model or org/model@revision, a table of token
-    vectors such as static:glove:6b-50d, or a decoder that is to attend to both sides, bidirectional:org/model. Raises:
-    BadData.
+    name: a folder, one that comes with cseb, a hub name such as org/model or org/model@revision, or a decoder that is
+    to attend to both sides, bidirectional:org/model. Raises: BadData.
     """
     folder = locate(name)
     sha256 = encoder_sha256(folder, name)
@@ -64,11 +64,9 @@ def encoder_sha256(folder: Path, name: str) -> str:
 
 def locate(name: str) -> Path:
     """Return the folder of an encoder, downloaded or made if necessary; weights are not read. Raises: BadData."""
-    if name.startswith(made_encoders.STATIC):
-        return made_encoders.static(name.removeprefix(made_encoders.STATIC), locate)
-    if name.startswith(made_encoders.BIDIRECTIONAL):
-        folder = locate(name.removeprefix(made_encoders.BIDIRECTIONAL))
-        return made_encoders.bidirectional(folder, matching(folder, (*TOKENIZER, *WEIGHTS)))
+    if name.startswith(BIDIRECTIONAL):
+        folder = locate(name.removeprefix(BIDIRECTIONAL))
+        return bidirectional(folder, matching(folder, (*TOKENIZER, *WEIGHTS)))
     if name in ENCODERS:
         if not (folder := ENCODERS[name].folder).is_dir():
             raise BadData(f"encoder {name!r} should come with cseb, and {folder} is not there; install cseb again")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from cseb.data.bounded import is_file
-from cseb.data.made_encoders import STATIC
 from cseb.embedders.interface import Embedder, EncoderOptions
 from cseb.errors import BadSpec
 from cseb.records.record import Source as Source
@@ -13,8 +12,8 @@ from cseb.tasks.task import Embed as Embed
 def find(name: str, how: EncoderOptions) -> Embedder:
     """Return the embedder of this name; its files are hashed, its weights are not loaded yet.
 
-    name, in the order of preference: `st:FOLDER` (sentence-transformers), `static:SOURCE` (a table of token
-    vectors), `glove:FILE` (word vectors), `words:tf-idf` or `words:random`, `module:function`, the key of a record
+    name, in the order of preference: `st:FOLDER` (sentence-transformers), `glove:FILE` (word vectors),
+    `words:tf-idf` or `words:random`, `module:function`, the key of a record
     whose model was saved, a file of sentence or of word vectors, a folder or hub name. Raises: CsebError.
     """
     from cseb.embedders import folders, functions, word_vectors
@@ -24,8 +23,6 @@ def find(name: str, how: EncoderOptions) -> Embedder:
         from cseb.embedders import modules
 
         return modules.find(rest, how)
-    if name.startswith(STATIC):
-        return folders.find(name, how)
     embedder: Embedder | None = None
     if kind == "glove" and colon:
         embedder = word_vectors.find(rest)

@@ -17,7 +17,7 @@ from transformers import AutoConfig
 from cseb.data import checkpoint
 from cseb.data.checkpoint import Stored
 from cseb.encoder import tokenizer as tokenizers
-from cseb.encoder.families import TEXT_ENCODERS, family_of, network_class, position_limit
+from cseb.encoder.families import TEXT_ENCODERS, network_class, position_limit
 from cseb.errors import BadData, first_line
 from cseb.text import quantity
 
@@ -51,10 +51,8 @@ def _check(folder: Path, trust_remote_code: bool, _stamps: object) -> None:
     for file in checkpoint.weight_files(folder):
         checkpoint.check_finite(file)
     for name, most in MOST.items():
-        value, least = getattr(config, name, None), 1
-        if name == "num_hidden_layers" and not family_of(config.model_type).layers:
-            least = 0
-        if type(value) is not int or not least <= value <= most:
+        value = getattr(config, name, None)
+        if type(value) is not int or not 1 <= value <= most:
             fault = "does not describe a Transformer encoder" if value is None else "does not define an encoder"
             raise BadData(
                 f"encoder {folder}: its config.json {fault}: {name} is {str(value)[:50]}; 1 to {most:,} is allowed"

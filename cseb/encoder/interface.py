@@ -21,9 +21,9 @@ Rows = npt.NDArray[np.int64]
 LAYERS, ATTENTIONS, POOLED, LANGUAGE = "layers", "attentions", "pooled", "language"
 PADDING = "padding"  # states and maps of padding, which are otherwise not computed and read as 0
 
-# Properties without cost: states depend on earlier tokens, or on both sides; the embedding layer is accessible.
-CONTEXT, BOTH_SIDES, EMBEDDINGS = "context", "both_sides", "embeddings"
-GIVEN = frozenset({LAYERS, ATTENTIONS, POOLED, LANGUAGE, PADDING, CONTEXT, BOTH_SIDES, EMBEDDINGS})
+# Properties without cost: states depend on both sides; the embedding layer is accessible.
+BOTH_SIDES, EMBEDDINGS = "both_sides", "embeddings"
+GIVEN = frozenset({LAYERS, ATTENTIONS, POOLED, LANGUAGE, PADDING, BOTH_SIDES, EMBEDDINGS})
 
 FROZEN = "frozen"  # vectors of the batch by the frozen teachers of the first training stage
 
@@ -43,16 +43,12 @@ class Pieces:
 class Family:
     """Properties of a family of encoders.
 
-    gives: which of `GIVEN`. pooler: the default. what: a description for messages. layers: whether it has layers.
-    module: of sentence-transformers that reads its folder. pools: whether that module pools too, by the mean.
+    gives: which of `GIVEN`. pooler: the default. what: a description for messages.
     """
 
     gives: frozenset[str] = GIVEN
     pooler: str = "cls"
     what: str = "an encoder"
-    layers: bool = True
-    module: str = "Transformer"
-    pools: bool = False
 
 
 @dataclass(frozen=True, slots=True)

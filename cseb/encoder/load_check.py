@@ -18,8 +18,8 @@ from tokenizers import Tokenizer
 from torch import Tensor, nn
 from transformers import AutoTokenizer
 
+from cseb.data.bidirectional import FAMILIES, SWITCH
 from cseb.data.checkpoint import stamps
-from cseb.data.made_encoders import FAMILIES, SWITCH
 from cseb.encoder.architecture import configuration
 from cseb.encoder.families import load_pretrained, network_class
 from cseb.encoder.passed import has_passed, remember

@@ -21,7 +21,6 @@ from cseb.data.weights import LIBRARY_CONFIG, ORIGIN
 from cseb.embedders.folders import saved_encoder
 from cseb.embedders.interface import OWN_MODULE, PART_WEIGHTS
 from cseb.encoder.encoder import Encoder
-from cseb.encoder.families import family_of
 from cseb.encoder.load_check import LONG, TEXTS
 from cseb.errors import BadResults, first_line
 from cseb.experiment.job import Job
@@ -104,9 +103,11 @@ def export(encoder: Encoder, job: Job, folder: Path, advice: str = KEPT, card: s
 
 def loads(encoder: Encoder, job: Job) -> bool:
     """Return whether SentenceTransformer loads the folder with modules of its own."""
-    pooler, family = job.method.pooler.name, family_of(encoder.config.model_type)
-    pools = pooler == "mean" if family.pools else pooler in POOLING
-    return pools and (not encoder.head.keep or _saves_modules(encoder.head)) and encoder.post is None
+    return (
+        job.method.pooler.name in POOLING
+        and (not encoder.head.keep or _saves_modules(encoder.head))
+        and encoder.post is None
+    )
 
 
 def _saves_modules(head: Any) -> bool:
@@ -129,8 +130,8 @@ def _write(encoder: Encoder, job: Job, folder: Path) -> None:
         "head": str(job.method.head),
         "post": str(job.method.post) if job.method.post else None,
     }
-    family, head = family_of(encoder.config.model_type), cast(Any, encoder.head)
-    parts = [("", family.module)] if family.pools else [("", family.module), ("1_Pooling", "Pooling")]
+    head = cast(Any, encoder.head)
+    parts = [("", "Transformer"), ("1_Pooling", "Pooling")]
     if _saves_modules(head):
         parts += head.save_modules(folder, len(parts))
         about["prompt"] = encoder.prompt
@@ -153,8 +154,6 @@ def _write(encoder: Encoder, job: Job, folder: Path) -> None:
     _json(folder / "modules.json", modules)
     if encoder.prompt:
         _json(folder / LIBRARY_CONFIG, {"prompts": {"prompt": encoder.prompt}, "default_prompt_name": "prompt"})
-    if family.pools:
-        return
     chosen = POOLING[job.method.pooler.name]
     flags = {f"pooling_mode_{mode}": mode == chosen for mode in POOLING.values()}
     (folder / "1_Pooling").mkdir(exist_ok=True)

@@ -98,7 +98,7 @@ SIF = Method(
         "large corpus from a file",
         "remove_components: the direction is that of the training sentences; the authors' code takes it from the "
         "sentences of each task",
-        "any encoder's states are weighted; the paper has tables of word vectors, such as `static:glove:6b-50d`",
+        "any encoder's states are weighted; the paper has tables of word vectors",
     ),
 )
 

@@ -89,7 +89,6 @@ NEEDS = {
     interface.PADDING: "states of padding",
     interface.POOLED: "a pre-trained pooler",
     interface.LANGUAGE: "a map from states to words",
-    interface.CONTEXT: "states that depend on the tokens around them",
     interface.BOTH_SIDES: "a first token that sees the whole sentence",
     interface.EMBEDDINGS: "an embedding layer that can be reached",
     interface.FROZEN: "a first training stage",

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cseb.encoder.encoder import Encoder
-from cseb.encoder.interface import ATTENTIONS, CONTEXT, Shape
+from cseb.encoder.interface import ATTENTIONS, Shape
 from cseb.encoder.tokenizer import Tokens
 from cseb.errors import BadSpec, between
 from cseb.methods.option_types import Count, Rate, Size
@@ -58,8 +58,6 @@ class Shuffle(EditedTokens):
 
     Source: MSSE, figure 8 (the view "shuffle").
     """
-
-    needs: ClassVar[frozenset[str]] = frozenset({CONTEXT})  # else both views have the same mean
 
     def edited(self, own: Ids, rng: np.random.Generator) -> Ids:
         return rng.permutation(own)

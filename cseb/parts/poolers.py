@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor, nn
 
-from cseb.encoder.interface import BOTH_SIDES, CONTEXT, LAYERS, PADDING, POOLED, Rows, Shape, States
+from cseb.encoder.interface import BOTH_SIDES, LAYERS, PADDING, POOLED, Rows, Shape, States
 from cseb.errors import BadSpec
 from cseb.methods.option_types import Count, Positive
 from cseb.parts.base import PoolerPart
@@ -194,8 +194,6 @@ class Last(PoolerPart):
     "eos_token", which also appends an end token where the tokenizer has none; here nothing is appended.
     """
 
-    needs: ClassVar[frozenset[str]] = frozenset({CONTEXT})
-
     def forward(self, states: States) -> Tensor:
         mask = states.mask
         places = (torch.arange(mask.shape[1], device=mask.device) * mask).argmax(dim=1)  # (B,)
@@ -207,8 +205,6 @@ class WeightedMean(PoolerPart):
 
     Source: Muennighoff 2022 (SGPT), equation 2.
     """
-
-    needs: ClassVar[frozenset[str]] = frozenset({CONTEXT})
 
     def forward(self, states: States) -> Tensor:
         return masked_mean(states.layers[-1], states.mask * states.mask.cumsum(dim=1))
@@ -222,8 +218,6 @@ class EndPrompt(PoolerPart):
     to a sentence without an end mark, replaces a final question mark by a full stop, and double quotes by single ones.
     Source: Jiang et al. 2023 (PromptEOL). Raises: BadSpec on a template without [X] or text behind it.
     """
-
-    needs: ClassVar[frozenset[str]] = frozenset({CONTEXT})
 
     # PromptEOL, section 3.1
     def __init__(self, template: str = 'This sentence : "[X]" means in one word:"') -> None:

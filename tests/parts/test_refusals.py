@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from cseb.data.weights import locate
 from cseb.encoder.interface import Shape
 from cseb.errors import BadSpec, CsebError
 from cseb.methods.grammar import parse_method
@@ -232,17 +231,6 @@ def test_what_an_encoder_lacks_is_one_sentence(part: str, lacks: dict[str, Any],
         instantiate(Part(part, options), replace(SHAPE, **lacks))
     assert str(caught.value).startswith(f"{part}: ")
     assert message in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("l2p-csr+mean+delete", "learnt_mask_nce needs states that depend on the tokens around them"),
-        ("simcse+delete+pseudo_tokens", "pseudo_tokens needs a first token that sees the whole sentence"),
-    ],
-)
-def test_a_table_of_token_vectors_has_no_context(tiny: Tiny, text: str, message: str) -> None:
-    assert message in refused(text, locate(f"static:random-8:{tiny('bert')}"))
 
 
 @pytest.mark.parametrize(

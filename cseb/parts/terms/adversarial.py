@@ -13,7 +13,7 @@ from torch import Generator, Tensor, nn
 
 from cseb.encoder.device_batches import in_full, products
 from cseb.encoder.encoder import Encoder
-from cseb.encoder.interface import CONTEXT, EMBEDDINGS
+from cseb.encoder.interface import EMBEDDINGS
 from cseb.errors import BadSpec
 from cseb.methods.option_types import Count, Positive, Rate, Size
 from cseb.parts import LossInputs, Reads, reads
@@ -143,7 +143,7 @@ class LearntMaskNCE(EncoderPart, LossTerm):
     or they are no separate modules, or the pooler has a prompt.
     """
 
-    needs: ClassVar[frozenset[str]] = frozenset({CONTEXT, EMBEDDINGS})
+    needs: ClassVar[frozenset[str]] = frozenset({EMBEDDINGS})
     reads_anew = True
     changes_layers = True
     reads: ClassVar[Reads] = reads("head", views=2, tokens=2)

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from cseb.encoder.device_batches import in_full
 from cseb.encoder.encoder import Encoder
-from cseb.encoder.interface import CONTEXT, EMBEDDINGS
+from cseb.encoder.interface import EMBEDDINGS
 from cseb.methods.option_types import Positive
 from cseb.parts import ALL, LossInputs, Reads, reads
 from cseb.parts.base import LossTerm, TeacherTerm
@@ -166,7 +166,6 @@ class MultiLayerNCE(LossTerm):
 
     version: ClassVar[int] = 2
     requires: ClassVar[str] = "frozen copy"
-    needs: ClassVar[frozenset[str]] = frozenset({CONTEXT})
     views: ClassVar[int] = 1
     reads: ClassVar[Reads] = reads("z", "head", views=1, tokens=1)
     temperature: Positive = 0.01  # SG-OPT release
@@ -198,7 +197,7 @@ class L2ToInit(LossTerm):
 
     preset: ClassVar = {"weight": 0.1}  # SG-OPT release
     requires: ClassVar[str] = "frozen copy"
-    needs: ClassVar[frozenset[str]] = frozenset({CONTEXT, EMBEDDINGS})
+    needs: ClassVar[frozenset[str]] = frozenset({EMBEDDINGS})
     views: ClassVar[int] = 1
     reads: ClassVar[Reads] = reads(views=0)
     freeze_embeddings: bool = True

@@ -12,10 +12,10 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from transformers import AutoModelForCausalLM, AutoModelForMaskedLM
 
-from cseb.data.made_encoders import BIDIRECTIONAL, SWITCH
+from cseb.data.bidirectional import BIDIRECTIONAL, SWITCH
 from cseb.encoder import tokenizer as tokenizers
 from cseb.encoder.encoder import Encoder
-from cseb.encoder.interface import BOTH_SIDES, CONTEXT, LANGUAGE, EncodedView, Shape
+from cseb.encoder.interface import BOTH_SIDES, LANGUAGE, EncodedView, Shape
 from cseb.encoder.loading import LANGUAGE_HEADS, LanguageWeights, configuration
 from cseb.errors import BadData, BadSpec, first_line
 from cseb.methods.option_types import Count, DropoutRate, Rate
@@ -149,7 +149,6 @@ class MNTP(LossTerm):
     """
 
     requires: ClassVar[str] = "a decoder"
-    needs: ClassVar[frozenset[str]] = frozenset({CONTEXT})
     views: ClassVar[int] = 1
     reads: ClassVar[Reads] = reads(views=ALL, tokens=ALL)
 
@@ -231,7 +230,6 @@ class AuxMLM(EncoderPart, LossTerm):
     preset: ClassVar = {"weight": 1e-5}  # InfoCSE release: 6 of 12 layers frozen
     version: ClassVar[int] = 2
     requires: ClassVar[str] = "masked-LM head"
-    needs: ClassVar[frozenset[str]] = frozenset({CONTEXT})
     views: ClassVar[int] = 1
     reads: ClassVar[Reads] = reads("h", views=ALL, tokens=ALL)
     rate: Rate = 0.4
