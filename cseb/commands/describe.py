@@ -123,7 +123,7 @@ def _tasks() -> list[Row]:
         ("shotsK:NAME", "a classification task with K labelled examples of each class, such as shots8:banking77"),
         ("setfitK:NAME", "the same after SetFit, which fine-tunes the encoder on these examples: setfit8:banking77"),
         ("firstD:NAME", "a task on the first D numbers of every vector, such as first64:stsb"),
-        ("FILE[:KIND]", "a table of your own (.csv, .tsv, .json, .jsonl, .parquet, .xlsx); its columns tell the kind"),
+        ("FILE[:KIND]", "a table of your own (.csv, .tsv, .json, .jsonl, .parquet); its columns tell the kind"),
     ]
 
 

@@ -1,4 +1,4 @@
-"""Rows of files with text, by the ending of their name: .txt, .csv, .tsv, .jsonl, .json, .parquet, .arrow or .xlsx.
+"""Rows of files with text, by the ending of their name: .txt, .csv, .tsv, .jsonl, .json or .parquet.
 
 A folder that `save_to_disk` of the library datasets wrote is read like a file.
 A line ends at a line feed and nowhere else: text from the web is full of characters (U+2028, U+0085, ...) that
@@ -11,7 +11,6 @@ import csv
 import io
 import json
 import re
-import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -28,10 +27,8 @@ from cseb.text import quantity
 LONGEST_FIELD = 2**24  # characters; a longer one means a quotation mark that is never closed
 LONGEST_LINE = 2 * LONGEST_FIELD  # bytes
 BATCH = 64  # rows of a parquet file at a time: a dictionary of one long text can stand for all of them
-LONGEST_ARRAY = 256 * MIB  # bytes of a JSON array or an Excel sheet, which is read at once
+LONGEST_ARRAY = 256 * MIB  # bytes of a JSON array, which is read at once
 SAVED, SPLITS = "state.json", "dataset_dict.json"  # in a folder that `save_to_disk` wrote, and in one of several splits
-ARROW_FILE = b"ARROW1"  # first bytes of an Arrow file; an Arrow stream has none of its own
-EXCEL = "the package openpyxl is not installed: pip install 'cseb[excel]', or save the sheet as .csv"
 _BOM = b"\xef\xbb\xbf"
 _QUOTED = re.compile('"[^"]*"')
 
@@ -70,7 +67,7 @@ def _opened(path: Path, hint: str) -> Iterator[BufferedIOBase]:
             raise BadData(f"there is no file {path}; {hint}")
         with open_unpacked(path) as file:
             yield file
-    except (OSError, EOFError, ValueError, RecursionError, zlib.error, zipfile.BadZipFile) as error:
+    except (OSError, EOFError, ValueError, RecursionError, zlib.error) as error:
         raise BadData(f"{path} cannot be read: {first_line(error)}") from error
 
 
@@ -132,7 +129,10 @@ def _json_lines(file: BufferedIOBase, name: str, choose: Choose) -> Iterator[Row
 
 
 def _json_array(file: BufferedIOBase, name: str, choose: Choose) -> Iterator[Row]:
-    objects = json.loads(_whole(file, name, ".jsonl (one object per line)").removeprefix(_BOM).decode())
+    content = file.read(LONGEST_ARRAY + 1)
+    if len(content) > LONGEST_ARRAY:
+        raise BadData(f"{name} is longer than {LONGEST_ARRAY:,} bytes; save it as .jsonl (one object per line)")
+    objects = json.loads(content.removeprefix(_BOM).decode())
     if not isinstance(objects, list):
         raise BadData(f"{name} is not a list of objects such as [{{...}}, {{...}}]; one object per line is .jsonl")
     return _objects(objects, name, choose)
@@ -164,22 +164,6 @@ def _parquet(file: BufferedIOBase, name: str, choose: Choose) -> Iterator[Row]:
             yield from batch_rows((batch.to_pydict() for batch in batches), columns, name)
     except (pyarrow.ArrowException, MemoryError) as error:
         raise BadData(f"{name} is not a valid parquet file: {error}") from error
-
-
-def _arrow(file: BufferedIOBase, name: str, choose: Choose) -> Iterator[Row]:
-    """Yield the rows of an Arrow stream, as the library datasets writes it, or of an Arrow (Feather) file."""
-    import pyarrow
-
-    source = file if file.seekable() else io.BytesIO(file.read())
-    is_file = source.read(len(ARROW_FILE)) == ARROW_FILE
-    source.seek(0)
-    try:
-        with (pyarrow.ipc.open_file if is_file else pyarrow.ipc.open_stream)(source) as table:
-            columns = choose(table.schema.names)
-            batches = map(table.get_batch, range(table.num_record_batches)) if is_file else table
-            yield from batch_rows(_slices(batches, columns), columns, name)
-    except (pyarrow.ArrowException, MemoryError) as error:
-        raise BadData(f"{name} is not a valid Arrow file: {error}") from error
 
 
 def is_saved(folder: Path) -> bool:
@@ -234,33 +218,6 @@ def batch_rows(
             yield number, cells
 
 
-def _excel(file: BufferedIOBase, name: str, choose: Choose) -> Iterator[Row]:
-    """Yield the rows of the first sheet of an Excel file."""
-    import pandas
-
-    content = io.BytesIO(_whole(file, name, ".csv"))
-    with zipfile.ZipFile(content) as parts:
-        if sum(part.file_size for part in parts.infolist()) > LONGEST_ARRAY:
-            raise BadData(f"{name} unpacks to more than {LONGEST_ARRAY:,} bytes; save it as .csv")
-    try:
-        sheet = pandas.read_excel(content, dtype=object, na_filter=False, engine="openpyxl")
-    except ImportError:
-        raise BadData(f"{name} cannot be read: {EXCEL}") from None
-    except (KeyError, TypeError, AttributeError) as error:  # of a file that is no workbook
-        raise BadData(f"{name} is not a valid Excel file: {first_line(error)}") from None
-    columns = list(map(str, sheet.columns))
-    places = [columns.index(column) for column in choose(columns)]
-    for number, cells in enumerate(sheet.itertuples(index=False, name=None), 2):
-        yield number, [cells[place] for place in places]
-
-
-def _whole(file: BufferedIOBase, name: str, better: str) -> bytes:
-    content = file.read(LONGEST_ARRAY + 1)
-    if len(content) > LONGEST_ARRAY:
-        raise BadData(f"{name} is longer than {LONGEST_ARRAY:,} bytes; save it as {better}")
-    return content
-
-
 READERS: dict[str, Reader] = {
     ".txt": _text,
     ".csv": partial(_delimited, delimiter=",", quoting=csv.QUOTE_MINIMAL),
@@ -268,6 +225,4 @@ READERS: dict[str, Reader] = {
     ".jsonl": _json_lines,
     ".json": _json_array,
     ".parquet": _parquet,
-    ".arrow": _arrow,
-    ".xlsx": _excel,
 }
