@@ -23,7 +23,7 @@ PADDING = "padding"  # states and maps of padding, which are otherwise not compu
 
 # Properties without cost: states depend on both sides; the embedding layer is accessible.
 BOTH_SIDES, EMBEDDINGS = "both_sides", "embeddings"
-GIVEN = frozenset({LAYERS, ATTENTIONS, POOLED, LANGUAGE, PADDING, BOTH_SIDES, EMBEDDINGS})
+GIVEN = frozenset({POOLED, LANGUAGE, BOTH_SIDES, EMBEDDINGS})  # other needs are met by every family
 
 FROZEN = "frozen"  # vectors of the batch by the frozen teachers of the first training stage
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import KW_ONLY, dataclass
 from inspect import get_annotations
 from typing import Any, ClassVar, Self, dataclass_transform
@@ -11,7 +10,7 @@ from torch import Tensor, nn
 
 from cseb.encoder import interface
 from cseb.encoder.interface import FROZEN, Shape
-from cseb.errors import BadSpec, shortened
+from cseb.errors import BadSpec
 from cseb.parts import LossInputs, Reads, reads
 
 
@@ -82,54 +81,13 @@ class PairLoss(LossTerm):
         raise NotImplementedError
 
 
-# What a part may need of the backbone, in words; FROZEN is of the first training stage.
+# What a part may need and a family of encoders may lack, in words.
 NEEDS = {
-    interface.LAYERS: "states of several layers",
-    interface.ATTENTIONS: "attention maps",
-    interface.PADDING: "states of padding",
     interface.POOLED: "a pre-trained pooler",
     interface.LANGUAGE: "a map from states to words",
     interface.BOTH_SIDES: "a first token that sees the whole sentence",
     interface.EMBEDDINGS: "an embedding layer that can be reached",
-    interface.FROZEN: "a first training stage",
 }
-NEEDING = ("terms", "pooler", "network")  # slots whose parts say what they want of the backbone
-COUNTING = ("terms", "views")  # slots whose parts count views
-# What else the parts of a slot must be able to do.
-METHODS = {
-    "terms": ("__call__",),
-    "views": ("__call__",),
-    "pooler": ("__call__",),
-    "head": ("__call__",),
-    "compose": ("check", "__call__"),
-    "regulariser": ("attach",),
-    "memory": ("fits", "start", "negatives", "remember"),
-    "stages": ("methods",),
-    "network": ("__call__",),
-    "tuning": ("attach", "plain", "detach"),
-    "wrapper": ("check", "__call__"),
-    "mixer": ("__call__",),
-    "post": ("fits", "fit", "__call__"),
-}
-
-
-def check_contract(slot: str, name: str, part: Any) -> None:
-    """Raise BadSpec, naming the part and what is expected, if it lacks something of the contract in `cseb.parts`."""
-    if slot in NEEDING:
-        needs = getattr(part, "needs", None)
-        if isinstance(needs, str) or not isinstance(needs, Collection) or not set(needs) <= set(NEEDS):
-            allowed = ", ".join(map(repr, NEEDS))
-            problem = "has no needs" if needs is None else f"has needs = {shortened(needs)}"
-            raise BadSpec(f"{name}: its class {problem}; write needs = frozenset() or a frozenset of {allowed}")
-    if slot in COUNTING:
-        views = getattr(part, "views", None)
-        if isinstance(views, bool) or not isinstance(views, int) or views < 1:
-            problem = "has no views" if views is None else f"has views = {shortened(views)}"
-            meaning = "how many views it compares" if slot == "terms" else "how many views it gives"
-            raise BadSpec(f"{name}: its class {problem}; write {meaning}, such as views = 2")
-    for method in METHODS.get(slot, ()):
-        if not callable(getattr(part, method, None)):
-            raise BadSpec(f"{name}: its class has no method {method}; see cseb.parts for what the slot {slot} needs")
 
 
 def check_needs(slot: str, name: str, part: Any, shape: interface.Shape | None) -> None:
@@ -137,7 +95,7 @@ def check_needs(slot: str, name: str, part: Any, shape: interface.Shape | None) 
     needs: object = getattr(part, "needs", None)
     if shape is None or not isinstance(needs, frozenset):
         return
-    lacking = [NEEDS[need] for need in NEEDS if need in needs - shape.family.gives - {interface.FROZEN}]
+    lacking = [NEEDS[need] for need in NEEDS if need in needs - shape.family.gives]
     if lacking:
         cure = {"pooler": f"take +{shape.family.pooler}", "views": "take another view, such as +delete"}
         raise BadSpec(

@@ -18,7 +18,7 @@ from cseb.methods.part_facts import facts, slot_of
 from cseb.methods.recipe import Recipe
 from cseb.methods.spec import Method, Part
 from cseb.parts import Composer, Memory, Mixer, Network, Outside, Regulariser, Stages, Term, Tuning, View, Wrapper
-from cseb.parts.base import check_contract, check_needs
+from cseb.parts.base import check_needs
 from cseb.registry import SLOTS
 from cseb.seeds import INIT, VIEWS, distinct, stream_seed
 
@@ -134,7 +134,6 @@ def instantiate(
         if not memory_ran_out(error):
             raise
         raise BadSpec(f"{part} needs more memory than there is; choose smaller sizes") from error
-    check_contract(slot, part.name, instance)
     check_needs(slot, part.name, instance, shape)
     return instance
 
