@@ -20,7 +20,8 @@ from pathlib import Path
 
 from benchmarks.published.claims import Claim, contradicted, read_claims
 from cseb.errors import CsebError
-from cseb.papers.scores import AVERAGES, Printed, read_scores, read_table
+from cseb.papers.scores import Printed, read_scores, read_table
+from cseb.registry import TASK_GROUPS
 from cseb.text import percent, quantity
 
 KINDS = {
@@ -34,6 +35,8 @@ KINDS = {
     "claim": "sentences that the tables contradict or do not bear out",
 }
 
+# Averages that the papers report, and their tasks.
+AVERAGES = {"sts-avg": TASK_GROUPS["sts"], "transfer-avg": TASK_GROUPS["transfer"]}
 # Items of the test sets that are one fixed split; the others are cross-validated, and move in steps finer than 0.01.
 TEST_ITEMS = {"trec": 500, "mrpc": 1725, "sst2": 1821}
 # princeton-nlp/SimCSE#84: with 20 of 5,000 subjective lines, saying `objective` to everything is right 5000 of 5020

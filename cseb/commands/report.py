@@ -44,7 +44,6 @@ def report(
     sizes: Annotated[str | float | Sequence[float], parameters.SHOW_SIZES] = (),
     tasks: Annotated[str | Sequence[str], parameters.SHOW_TASKS] = (),
     checkpoint: Annotated[str, option(parameters.CHECKPOINT_HELP, choices=("best", "last", "both"))] = "",
-    against: Annotated[str, option("Compare each number with those reported in papers.", choices=("published",))] = "",
     learning_curve: Annotated[bool, parameters.LEARNING_CURVE] = False,
     detail: Annotated[bool, option("Print all notes below tables: encoder, protocol, gaps, excluded records.")] = False,
     mixed: Annotated[bool, parameters.MIXED] = False,
@@ -83,7 +82,7 @@ def report(
     several = scored_on(several, ask.tasks)
     tell("laying out tables")
     trained = sum(not all(map(is_untrained, group)) for group in several)
-    layout = _Layout(folder, ask, kind, special, bool(against), learning_curve, detail or form.data, trained > 1)
+    layout = _Layout(folder, ask, kind, special, learning_curve, detail or form.data, trained > 1)
     pages = [layout.group(group) for group in several or [[]]]
     sheets = [sheet for _, below in pages for sheet in below]
     if learning_curve and not any(sheet.name == NAME for sheet in sheets):
@@ -114,7 +113,6 @@ class _Layout:
     ask: StudyQuery
     kind: str
     special: str
-    published: bool
     learning_curve: bool
     detail: bool
     several: bool
@@ -123,7 +121,6 @@ class _Layout:
         """Return the table of records of one encoder and corpus, and the sheets below it."""
         from cseb.analysis.comparable import is_untrained
         from cseb.analysis.tuning import footer, sensitivities
-        from cseb.papers.published_comparison import compared_with_published
 
         untrained = bool(records) and all(map(is_untrained, records))
         ask = replace(self.ask, encoders=True, select="last") if untrained else self.ask
@@ -135,12 +132,7 @@ class _Layout:
         table = self._table(kind or ("tasks" if untrained else "few-shot"), special, records, ask)
         trials = {trial.key: trial for trial in self.results.trials}
         table = table.noted(*footer(sensitivities(records, trials), self.detail))
-        sheets: list[Sheet] = []
-        if self.published:
-            sheet = compared_with_published(table)
-            sheets, table = ([sheet], table) if sheet.lines else ([], table.noted(*sheet.notes))
-        if self.learning_curve:
-            sheets += self._curves(table.study, records, ask)
+        sheets = list(self._curves(table.study, records, ask)) if self.learning_curve else []
         if records and not untrained:
             table = _with_word_baselines(table, self.results.records)
         if self.detail:

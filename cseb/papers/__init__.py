@@ -1,1 +1,1 @@
-"""What papers print: their numbers and claims, audited, and held against ours. No torch here."""
+"""What papers print: their numbers for the methods of cseb. No torch here."""

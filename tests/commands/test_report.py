@@ -210,23 +210,9 @@ def test_a_report_is_written_into_a_file(folder: Path) -> None:
     assert out.read_text("utf-8") == said(folder, "-f", "markdown")
 
 
-def test_numbers_stand_beside_the_papers(tmp_path: Path) -> None:
-    tasks = tuple(f"{name}@1" for name in ("sts12", "sts13", "sts14", "sts15", "sts16", "stsb", "sickr"))
-    records = [
-        record("simcse", seed=s, encoder="bert-base-uncased", tasks=tasks, values=(60.0 + s,) * 7) for s in range(3)
-    ]
-    folder = folder_of(tmp_path / "r", records)
-    assert "67.94 ± 1.16 (n=5)" in said(folder, "--against", "published")
-    rows = list(csv.DictReader(io.StringIO(said(folder, "--against", "published", "-f", "csv"))))
-    assert {"published", "difference", "where"} <= rows[0].keys()
-    assert "compared with published numbers" in said(folder, "--against", "published", "-f", "markdown")
-    assert "No paper in the collection" in said(folder_of(tmp_path / "other", grid()), "--against", "published")
-
-
 @pytest.mark.parametrize(
     ("arguments", "what"),
     [
-        (["--against", "us"], "'published'"),
         (["--sizes", "many"], "--sizes is 'many'"),
         (["--methods", "nothing"], "no record is of the method 'nothing'"),
         (["--tasks", "sts99"], "no record has the task sts99"),

@@ -16,7 +16,6 @@ import pytest
 
 from cseb.analysis.stats import Cell
 from cseb.analysis.study import StudyQuery
-from cseb.papers.published_comparison import compared_with_published
 from cseb.records.record import Record
 from cseb.reports.document import Grid
 from cseb.reports.documents import score_grid
@@ -146,12 +145,6 @@ def options() -> list[Record]:
     return [heated(t, 60 + seed + 10 * t, seed) for t in (0.05, 0.1) for seed in range(3)]
 
 
-def beside() -> str:
-    records = [record("micse", encoder="bert-base-uncased", tasks=TASKS7, values=(70.0,) * 7, seed=s) for s in range(2)]
-    ask = StudyQuery(tasks=TASKS7)
-    return FORMATS["latex"].write([compared_with_published(few_shot(records, query=ask)).grid()])
-
-
 TEX = {
     "few-shot": lambda: latex(few_shot(grid(), query=StudyQuery(select="both"))),
     "few-shot, wide": lambda: latex(few_shot(wide())),
@@ -160,7 +153,6 @@ TEX = {
     "ablation": lambda: latex(ablation([record(name, seed=s) for name in ("msse", "msse-dcm") for s in range(2)])),
     "sensitivity": lambda: latex(sensitivity(options())),
     "nasty": lambda: latex(few_shot([record(NASTY, seed=seed, corpus=NASTY) for seed in range(3)])),
-    "beside the papers": beside,
 }
 
 
@@ -176,7 +168,7 @@ def test_latex_compiles_with_the_packages_it_names(tmp_path: Path) -> None:
     command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "paper.tex"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stdout[-2000:]
-    wide_lines = re.findall(r"Overfull \\hbox \((\d+)\.", done.stdout.partition("beside the papers")[0])
+    wide_lines = re.findall(r"Overfull \\hbox \((\d+)\.", done.stdout)
     assert not [points for points in wide_lines if int(points) > 5], done.stdout
 
 
