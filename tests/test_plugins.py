@@ -116,7 +116,6 @@ def test_planning_refuses_what_the_run_refuses(kit: Kit, spec: str, told: str) -
 @pytest.mark.parametrize(
     ("before", "after", "told"),
     [
-        ("views: ClassVar[int] = 2", 'views = "two"', "cosent: its class has views = 'two'"),
         ("return F.cross_entropy(scores, arange(len(scores)))", "return scores.diag()", "a tensor of shape (4,)"),
         ('data_seen = "external"', 'data_seen = "everything"', "'everything'; allowed: 'external', 'labels'"),
         ('external = {"words": "file"}', 'external = {"word": "file"}', "its external is {'word': 'file'}"),
