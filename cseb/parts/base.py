@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import KW_ONLY, dataclass
 from inspect import get_annotations
 from typing import Any, ClassVar, Self, dataclass_transform
@@ -92,10 +93,10 @@ NEEDS = {
 
 def check_needs(slot: str, name: str, part: Any, shape: interface.Shape | None) -> None:
     """Raise BadSpec if the family of this encoder lacks what a part, or its class, needs."""
-    needs: object = getattr(part, "needs", None)
-    if shape is None or not isinstance(needs, frozenset):
+    needs = getattr(part, "needs", None)
+    if shape is None or not isinstance(needs, Collection):  # such as the property of a class
         return
-    lacking = [NEEDS[need] for need in NEEDS if need in needs - shape.family.gives]
+    lacking = [text for need, text in NEEDS.items() if need in needs and need not in shape.family.gives]
     if lacking:
         cure = {"pooler": f"take +{shape.family.pooler}", "views": "take another view, such as +delete"}
         raise BadSpec(

@@ -5,14 +5,17 @@ Values that an option's annotation forbids are refused for every part alike, see
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from cseb.encoder.interface import Shape
+from cseb.encoder.families import DECODER
+from cseb.encoder.interface import BOTH_SIDES, Shape
 from cseb.errors import BadSpec, CsebError
 from cseb.methods.grammar import parse_method
 from cseb.methods.spec import Part, preset
+from cseb.parts.base import check_needs
 from cseb.training.build import check
 from cseb.training.construct import instantiate
 from tests.training.small_runs import Tiny
@@ -231,6 +234,13 @@ def test_what_an_encoder_lacks_is_one_sentence(part: str, lacks: dict[str, Any],
         instantiate(Part(part, options), replace(SHAPE, **lacks))
     assert str(caught.value).startswith(f"{part}: ")
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", [frozenset, set, tuple, list])
+def test_what_a_family_lacks_is_refused_in_any_collection_of_needs(kind: type) -> None:
+    part = SimpleNamespace(needs=kind([BOTH_SIDES]))
+    with pytest.raises(BadSpec, match="x needs a first token that sees the whole sentence, and"):
+        check_needs("pooler", "x", part, replace(SHAPE, family=DECODER))
 
 
 @pytest.mark.parametrize(
