@@ -169,6 +169,14 @@ def test_links_of_a_page_lead_somewhere(page: str) -> None:
         assert not anchor or anchor in anchors(target), anchor
 
 
+@pytest.mark.parametrize("page", sorted(path.name for path in (ROOT / "docs").glob("*.md")))
+def test_a_page_of_the_site_that_includes_a_file_keeps_its_links(page: str) -> None:
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    for name, options in re.findall(r"(?m)^```{include} \.\./(\S+)\n((?::.*\n)*)", text):
+        included = (ROOT / name).read_text(encoding="utf-8")
+        assert "](docs/" not in included or ":relative-docs: docs/" in options, name
+
+
 def test_prose_leaves_out_code_and_tables() -> None:
     page = "# Head\n\nA `verdict` here.\nNext line.\n\n```console\n$ judge\n```\n\n| race | x |\n\n"
     text = f"{page}- First, [link](judge.md).\n- Second."
