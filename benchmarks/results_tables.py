@@ -57,6 +57,11 @@ TABLES: Mapping[str, Mapping[str, Options]] = {
         "compare-mean.md": {"baseline": "mean"},
         "curves.svg": {"methods": "simcse,micse,msse,tsdae,cls,mean,simcse+mean,sif"},
     },
+    "tuned-3000": {
+        **standard("mean", tasks=False),
+        "tasks.md": {"table": "tasks"},
+        "compare-simcse.md": {"baseline": "simcse+mean"},
+    },
     **{
         f"reading/{encoder}": standard("mean", tasks=False)
         for encoder in ("tiny-100", "tiny-300", "tiny-1000", "tiny-1772", "tiny-seed1-2000")
