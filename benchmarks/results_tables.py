@@ -48,6 +48,7 @@ def domain(task: str) -> dict[str, Options]:
         "sts.md": {"tasks": "sts"},
         "compare.md": {"tasks": task, "baseline": "mean"},
         "compare-sts.md": {"tasks": "sts", "baseline": "mean"},
+        "curves.svg": {"tasks": task, "methods": "crops,msse+mean,simcse+mean,micse+mean,mean"},
     }
 
 
@@ -61,6 +62,7 @@ TABLES: Mapping[str, Mapping[str, Options]] = {
         **standard("mean", tasks=False),
         "tasks.md": {"table": "tasks"},
         "compare-simcse.md": {"baseline": "simcse+mean"},
+        "seeds.svg": {"kind": "seeds"},
     },
     **{
         f"reading/{encoder}": standard("mean", tasks=False)
@@ -94,8 +96,14 @@ TABLES: Mapping[str, Mapping[str, Options]] = {
     },
     "rated-pairs": {**standard("simcse+mean"), "curves.svg": {}},
     "documents": {**standard("simcse+mean", last=False, tasks=False), "curves.svg": {}},
-    "decoder": standard("mean"),
-    "decoder-bidirectional": standard("mean"),
+    "decoder": {
+        **standard("mean"),
+        "curves.svg": {
+            "methods": "mean,mean+weighted_mean,mean+last,mean+end_prompt,simcse+mean+recipe(dropout=0.3),"
+            "simcse+last+recipe(dropout=0.3)"
+        },
+    },
+    "decoder-bidirectional": {**standard("mean"), "curves.svg": {}},
     "decoder-bidirectional/after-mntp": standard("mean"),
     "few-labels": {"tasks.md": {"table": "tasks"}},
     "practitioner/banking77": domain("banking77"),

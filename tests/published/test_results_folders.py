@@ -54,6 +54,18 @@ def test_statements_are_the_corrected_conclusions(page: Path) -> None:
     assert list(recompute.check_statements(page, folder)) == []
 
 
+# results/decoder-bidirectional has records of results/decoder and no page of its own.
+ANSWERS = sorted({*RESULTS.glob("*/README.md")} - {RESULTS / "decoder-bidirectional" / "README.md"})
+
+
+@pytest.mark.parametrize("page", ANSWERS, ids=lambda page: page.parent.name)
+def test_a_page_answers_in_at_most_five_points_and_a_figure(page: Path) -> None:
+    answer = page.read_text("utf-8").partition("\n| ")[0]
+    assert 3 <= len(re.findall(r"(?m)^- ", answer)) <= 5
+    figures = re.findall(r"(?m)^!\[.+\]\((.+\.svg)\)$", answer)
+    assert figures and all((page.parent / figure).is_file() for figure in figures)
+
+
 def test_a_folder_is_recomputed_without_cseb() -> None:
     source = Path(recompute.__file__).read_text("utf-8")
     assert not re.search(r"^\s*(from|import) cseb", source, flags=re.MULTILINE)
