@@ -189,7 +189,7 @@ def _refuse_twins(record: Record, other: Record | None, mixed: bool) -> bool:
 
 def _encoder_names(records: Iterable[Record]) -> dict[str, str]:
     """Return the name of the row of each key: its encoder, with hash or method where needed to distinguish them."""
-    bare = {record.key: plain(record.encoder.name.rstrip("/").rpartition("/")[2]) for record in records}
+    bare = {record.key: plain(record.encoder.short) for record in records}
     hashes: dict[str, set[str]] = {}
     for record in records:
         hashes.setdefault(bare[record.key], set()).add(record.encoder.sha256)

@@ -91,6 +91,7 @@ def evaluate(
         device=device_of(device),
         trust_remote_code=trust_remote_code,
         results=Path(results or "results"),
+        data_dir=str(data_dir),
     )
     store = Store(Path(results)) if results else None
     if store is not None:

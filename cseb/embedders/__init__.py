@@ -27,7 +27,7 @@ def find(name: str, how: EncoderOptions) -> Embedder:
     if kind == "glove" and colon:
         embedder = word_vectors.find(rest)
     elif kind == "words" and colon:
-        embedder = word_vectors.baseline(rest)
+        embedder = word_vectors.baseline(rest, how.data_dir)
     elif functions.NAME.fullmatch(name):
         embedder = functions.find(name)
     elif name.endswith(functions.SUFFIX) and is_file(name):

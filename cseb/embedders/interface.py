@@ -17,6 +17,7 @@ class EncoderOptions:
     """Options of any encoder.
 
     pooler: "" leaves the choice to the encoder's files. results: folder of records, whose saved models have keys.
+    data_dir: folder of `data:FILE`, by default that of the environment variable CSEB_DATA_DIR.
     """
 
     pooler: str = ""
@@ -24,6 +25,7 @@ class EncoderOptions:
     device: str = "cpu"
     trust_remote_code: bool = False
     results: Path = Path("results")
+    data_dir: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

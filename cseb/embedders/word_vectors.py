@@ -106,16 +106,17 @@ def find(name: str) -> Embedder:
     )
 
 
-def baseline(name: str) -> Embedder:
+def baseline(name: str, data_dir: str = "") -> Embedder:
     """Return the embedder `words:tf-idf[:CORPUS]`, `words:tf-idf-transductive` or `words:random`.
 
     The document frequencies of TF-IDF are those of a corpus, by default of the sentences of Wikipedia that come with
-    cseb; those of transductive TF-IDF are from the sentences of the tasks of one protocol. Raises: BadSpec, BadData.
+    cseb; those of transductive TF-IDF are from the sentences of the tasks of one protocol. data_dir: as in
+    `EncoderOptions`. Raises: BadSpec, BadData.
     """
     count, _, ref = name.partition(":")
     content, embed = name, BASELINES.get(name)
     if count == TF_IDF:
-        corpus = read_corpus(ref or WIKIPEDIA, data_dir=os.environ.get("CSEB_DATA_DIR", ""))
+        corpus = read_corpus(ref or WIKIPEDIA, data_dir=data_dir or os.environ.get("CSEB_DATA_DIR", ""))
         content = f"{count}\0{corpus.sha256}"
     else:
         one_of((TF_IDF, *BASELINES), name, "words")

@@ -45,6 +45,12 @@ class Source:
     name: str
     sha256: str
 
+    @property
+    def short(self) -> str:
+        """The name without the folders of its path: words:tf-idf:cr.txt for words:tf-idf:domains/cr.txt."""
+        kind, colon, path = self.name.rstrip("/").rpartition(":")
+        return kind + colon + path.rpartition("/")[2]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=STRICT)
 class Foreign:

@@ -219,4 +219,4 @@ def _some(names: Sequence[str]) -> str:
 
 
 def _short(source: Source) -> str:
-    return f"{source.name.rstrip('/').rpartition('/')[2]}@{source.sha256[:4]}"
+    return f"{source.short}@{source.sha256[:4]}"

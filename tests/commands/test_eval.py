@@ -165,6 +165,20 @@ def test_counting_words_is_an_encoder_too() -> None:
     assert "there is no file none.txt" in call("words:tf-idf:none.txt").stderr
 
 
+def test_the_corpus_of_tf_idf_is_read_from_the_data_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`data:FILE` lies in the folder of `--data-dir`, which goes before the environment variable."""
+    for folder in ("typed", "variable"):
+        Path(folder).mkdir()
+        Path(folder, "wiki1m_head.txt").write_text(f"a man\na dog\na {folder}\n")
+    name = "words:tf-idf:data:wiki1m_head.txt"
+    monkeypatch.setenv("CSEB_DATA_DIR", "variable")
+    assert call(name, "--data-dir", "typed").exit_code == 0
+    assert call(name).exit_code == 0
+    files = [f"words:tf-idf:{folder}/wiki1m_head.txt" for folder in ("typed", "variable")]
+    wanted = {find(file, EncoderOptions()).source.sha256 for file in files}
+    assert {record.encoder.sha256 for record in records()} == wanted
+
+
 @pytest.mark.parametrize(
     ("name", "message"),
     [
