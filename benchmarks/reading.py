@@ -1,4 +1,4 @@
-"""Draw scores by tokens of pre-training and write their tables, for the page `results/reading`.
+"""Draw scores by tokens of pre-training and write their table, for the page `results/reading`.
 
     python -m benchmarks.reading
 
@@ -26,6 +26,7 @@ LINES = {  # method: label, embedding, colour, line style
     "simcse+mean": ("SimCSE", "mean", "tab:blue", "-"),
     "simcse": ("SimCSE", "[CLS]", "tab:blue", ":"),
 }
+UNTRAINED = ("mean", "first_last", "cls")  # the same at every size
 
 Scores = Mapping[tuple[str, int], tuple[float, float]]  # mean and standard deviation of a method at a size
 
@@ -48,13 +49,23 @@ def scores(folder: Path) -> Scores:
     return {(row["method"], int(row["size"])): (row["mean"], row["sd"]) for _, row in table.iterrows()}
 
 
+def tf_idf(folder: Path) -> float:
+    """Return the score of TF-IDF, which no encoder changes: the folder of one encoder has its record."""
+    tables = pd.concat(pd.read_csv(each / "few-shot.csv") for each in encoders(folder))
+    averages = tables[(tables["table"] == "per-task") & (tables["column"] == "average")]
+    (score,) = averages.loc[averages["method"].str.startswith("words:tf-idf:"), "mean"]
+    return float(score)
+
+
 def draw(folder: Path) -> Figure:
     """Return a figure with a panel for each size; bars are one standard deviation. It shows one run of pre-training."""
     run = [each for each in encoders(folder) if each.name == f"tiny-{million_tokens(each)}"]
     values, tokens = [scores(each) for each in run], [million_tokens(each) for each in run]
+    words = tf_idf(folder)
     figure = Figure(figsize=(9, HEIGHT), layout="constrained")
     for axes, size in zip(figure.subplots(1, len(SIZES), sharey=True), SIZES, strict=True):
-        ends = []
+        ends = [LineEnd(words, "TF-IDF", REFERENCE)]
+        axes.axhline(words, color=REFERENCE, linestyle="-.", linewidth=1)
         for method, (label, embedding, colour, style) in LINES.items():
             if (method, size) not in values[-1]:
                 continue
@@ -71,15 +82,16 @@ def draw(folder: Path) -> Figure:
     return figure
 
 
-def table(folder: Path, size: int) -> str:
-    """Return the Markdown table of a size: a row for each method, a column for each encoder."""
+def table(folder: Path) -> str:
+    """Return the Markdown table: a row for each method and size, a column for each encoder."""
     folders = encoders(folder)
     columns = [scores(each) for each in folders]
-    heads = ["method", "embedding", *(f"`{each.name}`" for each in folders)]
-    lines = [heads, ["---", "---", *["---:"] * len(folders)]]
+    heads = ["method", "embedding", "sentences", *(f"`{each.name}`" for each in folders)]
+    lines = [heads, ["---", "---", *["---:"] * (1 + len(folders))]]
     for method, (label, embedding, *_) in LINES.items():
-        cells = [column.get((method, size)) for column in columns]
-        lines.append([label, embedding, *map(_shown, cells)])
+        for size in SIZES[:1] if method in UNTRAINED else SIZES:
+            cells = [column.get((method, size)) for column in columns]
+            lines.append([label, embedding, "" if method in UNTRAINED else f"{size:,}", *map(_shown, cells)])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
@@ -92,5 +104,4 @@ def _shown(cell: tuple[float, float] | None) -> str:
 
 if __name__ == "__main__":
     draw(FOLDER).savefig(FOLDER / "reading.svg", metadata={"Date": None})
-    tables = {f"{size:,} sentences": table(FOLDER, size) for size in SIZES}
-    write_tables(FOLDER / "README.md", "benchmarks/reading.py", tables)
+    write_tables(FOLDER / "README.md", "benchmarks/reading.py", {"scores": table(FOLDER)})
