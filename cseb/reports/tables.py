@@ -228,7 +228,7 @@ def _cell(study: Study, place: Heading) -> Cell:
 def _marks(study: Study, query: StudyQuery, places: Sequence[Heading]) -> set[Heading]:
     """Return the cells of the best method of a column, and of all not significantly different from it.
 
-    Nothing is marked where that is every method, or if there are too many methods to compare all pairs.
+    Nothing is marked where that is every method that has scores, or if there are too many methods to compare all pairs.
     """
     if not query.mark or len(study.methods) > MOST:
         return set()
@@ -240,7 +240,8 @@ def _marks(study: Study, query: StudyQuery, places: Sequence[Heading]) -> set[He
     for (size, tasks, select), column in columns.items():
         if len(column) < 2:
             continue
-        best = best_methods(samples(study, size or 0, tasks, select or "last"))
-        if not {place.method for place in column} <= set(best):
+        compared = samples(study, size or 0, tasks, select or "last")
+        best = best_methods(compared)
+        if not {place.method for place in column} & {sample.method for sample in compared} <= set(best):
             marks |= {place for place in column if place.method in best}
     return marks

@@ -110,6 +110,20 @@ def test_marks_are_the_best_methods_of_a_column() -> None:
     assert [cell.best for row in few_shot(grid()).rows for cell in row.cells] == [None] * 6
 
 
+def test_nothing_is_marked_where_all_methods_with_scores_are_alike() -> None:
+    """`c` has no scores with 100 sentences, so `a` and `b` are all there is."""
+    noise = (0.0, 0.3, 0.1, 0.4, 0.2)
+    points = [("a", 100, 50.0), ("b", 100, 50.0), ("a", 1000, 50.0), ("b", 1000, 50.0), ("c", 1000, 90.0)]
+    records = [
+        record(method, size, seed, values=(score + noise[(seed + ord(method)) % 5],) * 3)
+        for method, size, score in points
+        for seed in range(5)
+    ]
+    table = few_shot(records, query=StudyQuery(mark=True))
+    marks = {row.method: [bool(cell.best) for cell in row.cells] for row in table.rows}
+    assert marks == {"a": [False, False], "b": [False, False], "c": [False, True]}
+
+
 @pytest.mark.parametrize(("count", "marked"), [(2, True), (MOST + 1, False)])
 def test_very_many_methods_are_not_compared(count: int, marked: bool) -> None:
     noise = (0.0, 0.3, 0.1, 0.4, 0.2)
