@@ -7,7 +7,7 @@ Both are made from `few-shot.csv` of the folders, one for each encoder.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import pandas as pd
@@ -49,9 +49,9 @@ def scores(folder: Path) -> Scores:
     return {(row["method"], int(row["size"])): (row["mean"], row["sd"]) for _, row in table.iterrows()}
 
 
-def tf_idf(folder: Path) -> float:
-    """Return the score of TF-IDF, which no encoder changes: the folder of one encoder has its record."""
-    tables = pd.concat(pd.read_csv(each / "few-shot.csv") for each in encoders(folder))
+def tf_idf(folders: Iterable[Path]) -> float:
+    """Return the score of TF-IDF, which no encoder changes: one of the folders has its record."""
+    tables = pd.concat(pd.read_csv(each / "few-shot.csv") for each in folders)
     averages = tables[(tables["table"] == "per-task") & (tables["column"] == "average")]
     (score,) = averages.loc[averages["method"].str.startswith("words:tf-idf:"), "mean"]
     return float(score)
@@ -61,7 +61,7 @@ def draw(folder: Path) -> Figure:
     """Return a figure with a panel for each size; bars are one standard deviation. It shows one run of pre-training."""
     run = [each for each in encoders(folder) if each.name == f"tiny-{million_tokens(each)}"]
     values, tokens = [scores(each) for each in run], [million_tokens(each) for each in run]
-    words = tf_idf(folder)
+    words = tf_idf(encoders(folder))
     figure = Figure(figsize=(9, HEIGHT), layout="constrained")
     for axes, size in zip(figure.subplots(1, len(SIZES), sharey=True), SIZES, strict=True):
         ends = [LineEnd(words, "TF-IDF", REFERENCE)]
@@ -91,11 +91,12 @@ def table(folder: Path) -> str:
     for method, (label, embedding, *_) in LINES.items():
         for size in SIZES[:1] if method in UNTRAINED else SIZES:
             cells = [column.get((method, size)) for column in columns]
-            lines.append([label, embedding, "" if method in UNTRAINED else f"{size:,}", *map(_shown, cells)])
+            lines.append([label, embedding, "" if method in UNTRAINED else f"{size:,}", *map(shown, cells)])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def _shown(cell: tuple[float, float] | None) -> str:
+def shown(cell: tuple[float, float] | None) -> str:
+    """Return a mean and its standard deviation, where there is one, as a cell of a table."""
     if cell is None:
         return "--"
     mean, spread = cell

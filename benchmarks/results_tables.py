@@ -58,11 +58,15 @@ TABLES: Mapping[str, Mapping[str, Options]] = {
         "compare-mean.md": {"baseline": "mean"},
         "curves.svg": {"methods": "simcse,micse,msse,tsdae,cls,mean,simcse+mean,sif"},
     },
-    "tuned-3000": {
+    "steps/cpu": {
         **standard("mean", tasks=False),
         "tasks.md": {"table": "tasks"},
         "compare-simcse.md": {"baseline": "simcse+mean"},
-        "seeds.svg": {"kind": "seeds"},
+    },
+    "steps/gpu": {
+        **standard("mean", tasks=False),
+        "tasks.md": {"table": "tasks"},
+        "compare-simcse.md": {"baseline": "simcse"},
     },
     **{
         f"reading/{encoder}": standard("mean", tasks=False)

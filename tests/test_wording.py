@@ -19,7 +19,7 @@ PAGES = [
     *(f"results/{name}/README.md" for name in ("tuned", "reading", "real", "real-mini", "practitioner", "triples")),
     *(
         f"results/{name}/README.md"
-        for name in ("tuned-3000", "rated-pairs", "written", "decoder", "decoder-bidirectional", "documents")
+        for name in ("steps", "rated-pairs", "written", "decoder", "decoder-bidirectional", "documents")
     ),
     *("results/README.md", "results/LOG.md", "results/speed/plan.md", "README.md", "CHANGELOG.md", "CONTRIBUTING.md"),
     *(f"docs/{name}.md" for name in ("index", "quickstart", "speed", "architecture", "protocols", "methods")),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import few_labels, reading, recompute, recomputed_statements, results_tables
+from benchmarks import few_labels, reading, recompute, recomputed_statements, results_tables, steps
 from tests.command_line import printed
 
 ROOT = Path(__file__).parents[2]
@@ -43,10 +43,18 @@ def test_the_figure_of_labels_draws_every_record() -> None:
 def test_the_page_on_reading_shows_every_encoder() -> None:
     page = (reading.FOLDER / "README.md").read_text("utf-8")
     assert reading.table(reading.FOLDER) in page
-    assert reading.tf_idf(reading.FOLDER) == pytest.approx(64.99, abs=0.005)
+    assert reading.tf_idf(reading.encoders(reading.FOLDER)) == pytest.approx(64.99, abs=0.005)
     panels = reading.draw(reading.FOLDER).axes
     assert [len(axes.containers) for axes in panels] == [len(reading.LINES)] * len(reading.SIZES)
     assert [text.get_text() for text in panels[0].get_xticklabels()] == ["100", "300", "1,000", "1,772"]
+
+
+def test_the_page_on_steps_shows_every_method() -> None:
+    assert steps.table(RESULTS) in (RESULTS / "steps" / "README.md").read_text("utf-8")
+    values = steps.by_steps(RESULTS)
+    assert values[320]["tsdae", 10_000][0] == pytest.approx(56.16, abs=0.005)
+    assert values[3000]["tsdae", 10_000][0] == pytest.approx(61.75, abs=0.005)
+    assert len(steps.draw(RESULTS).axes[0].containers) == len(steps.LINES)
 
 
 @pytest.mark.parametrize("page", [ROOT / "README.md", *PAGES], ids=lambda page: page.parent.name)
