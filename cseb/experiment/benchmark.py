@@ -54,6 +54,11 @@ class Cells(BaseModel):
     seeds: Annotated[int, Field(ge=1, le=10_000)] | None = None
 
 
+def _search_of(value: object) -> object:
+    """Return the search with its defaults for True and none for False, as the option `--tune` does."""
+    return ({} if value else None) if isinstance(value, bool) else value
+
+
 class Benchmark(BaseModel):
     """A grid of methods, training set sizes and seeds, and how its encoders are scored.
 
@@ -79,7 +84,7 @@ class Benchmark(BaseModel):
         dict[Filled, Filled], option("Options for single methods, such as simcse: recipe(learning_rate=1e-4).")
     ] = {}
     steps: Annotated[Annotated[int, Field(ge=0, le=MOST)] | None, STEPS] = None
-    tune: Annotated[Tune | None, TUNE] = None
+    tune: Annotated[Tune | None, BeforeValidator(_search_of, json_schema_input_type=Tune | bool | None), TUNE] = None
     table: Annotated[Layout, option("Kind of table: few-shot, tasks, ablation METHOD or sensitivity OPTION.")] = ""
     tolerance: Annotated[
         Annotated[FiniteFloat, Field(ge=0)] | None,

@@ -65,6 +65,10 @@ def grid(make: Make) -> Benchmark:
     return make(methods="simcse,micse,cls", fractions=(), sizes=[100, 500], tune={})
 
 
+def test_true_is_the_search_with_its_defaults(make: Make) -> None:
+    assert make(tune=True) == make(tune={}) != make(tune=None) == make(tune=False)
+
+
 def test_the_best_rate_is_chosen_at_each_size_and_untrained_methods_are_not_tuned(grid: Benchmark) -> None:
     at_sizes: Mapping[int, float] = {100: 3e-4, 500: 1e-3}
     jobs, stages = run(grid, lambda job: peak(at_sizes[job.size])(job))
