@@ -17,6 +17,7 @@ from cseb.records.store import Store
 FOLDER = Path(__file__).parents[1] / "results" / "few-labels"
 PANELS = {"clinc150": "CLINC150, 120 intents", "banking77": "Banking77, 57 intents"}
 LINES = {  # protocol and method: label, colour, line style
+    ("shots", "words alone"): ("TF-IDF", "tab:gray", ":"),
     ("shots", "mean"): ("frozen, untrained", "tab:gray", "--"),
     ("setfit", "mean"): ("SetFit, untrained", "tab:gray", "-"),
     ("shots", "simcse+mean"): ("frozen, SimCSE", "tab:blue", "--"),
@@ -45,7 +46,8 @@ def draw(folder: Path) -> Figure:
     for axes, (task, title) in zip(figure.subplots(1, 2, sharey=True), PANELS.items(), strict=True):
         for (protocol, method), (label, colour, style) in LINES.items():
             labels, scores = zip(*sorted(values[task, protocol, method].items()), strict=True)
-            means, spreads = [np.mean(each) for each in scores], [np.std(each, ddof=1) for each in scores]
+            means = [np.mean(each) for each in scores]
+            spreads = [np.std(each, ddof=1) if len(each) > 1 else 0.0 for each in scores]
             axes.errorbar(labels, means, spreads, label=label, color=colour, linestyle=style, marker="o", markersize=3)
         axes.set_xscale("log", base=2)
         axes.set_xticks(labels, [str(label) for label in labels])

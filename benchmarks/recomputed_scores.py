@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import lzma
+import re
 import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -34,7 +35,7 @@ def records(folder: Path) -> pd.DataFrame:
                         "method": record["method"],
                         "size": record["subset"]["size"],
                         "seed": record["seed"],
-                        "encoder": record["encoder"]["name"].rpartition("/")[2],
+                        "encoder": re.sub(r"[^/:]*/", "", record["encoder"]["name"]),
                         "version": record["resolved"],
                     }
                     rows += [

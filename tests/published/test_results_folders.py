@@ -37,7 +37,7 @@ def test_the_figure_of_labels_draws_every_record() -> None:
     setfit = values["clinc150", "setfit", "simcse+mean"]
     assert {labels: len(scores) for labels, scores in setfit.items()} == dict.fromkeys((2, 4, 8, 16), 5)
     assert sum(setfit[8]) / 5 == pytest.approx(69.22, abs=0.005)
-    assert [len(axes.containers) for axes in few_labels.draw(RESULTS / "few-labels").axes] == [4, 4]
+    assert [len(axes.containers) for axes in few_labels.draw(RESULTS / "few-labels").axes] == [5, 5]
 
 
 def test_the_page_on_reading_shows_every_encoder() -> None:
