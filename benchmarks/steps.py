@@ -36,10 +36,13 @@ def by_steps(results: Path) -> Mapping[int, Scores]:
     """Return the scores of each number of steps; untrained embeddings do not depend on it."""
     short = scores(results / "tuned")
     long = {**scores(results / "steps" / "gpu"), **scores(results / "steps" / "cpu")}
-    of_thousand = "+recipe(steps=1000,warmup=100,eval_every=250)"
-    thousand = {(name.removesuffix(of_thousand), size): score for (name, size), score in long.items()}
-    middle = {cell: score for cell, score in thousand.items() if cell not in long or cell[0] == "mean"}
-    return dict(zip(STEPS, (short, middle, long), strict=True))
+    ending = "+recipe(steps=1000,warmup=100,eval_every=250)"
+    thousand = {
+        (name.removesuffix(ending), size): score
+        for (name, size), score in long.items()
+        if name.endswith(ending) or name == "mean"
+    }
+    return dict(zip(STEPS, (short, thousand, long), strict=True))
 
 
 def draw(results: Path) -> Figure:
