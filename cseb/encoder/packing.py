@@ -12,7 +12,8 @@ blocks are slower, and with hooks, which expect (B, T, D).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
+from inspect import signature
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -42,6 +43,7 @@ def outputs(
             output_hidden_states=layers,
             output_attentions=maps,
             return_dict=True,
+            **_without_cache(type(backbone).forward),
         )
     packed = Packed.of(ids, mask, _pad_offset(backbone), padding, maps)
     states = [packed.padded(state) for state in _forward(backbone, packed, layers)]
@@ -52,6 +54,15 @@ def outputs(
         hidden_states=tuple(states) if layers else None,
         attentions=packed.padded_maps() if maps else None,
     )
+
+
+@cache
+def _without_cache(forward: Callable[..., Any]) -> dict[str, bool]:
+    """Return the argument with which a decoder with this forward pass keeps no keys and values for a next token.
+
+    They take memory, and their layout changes the last bits of a layer on some processors.
+    """
+    return {"use_cache": False} if "use_cache" in signature(forward).parameters else {}
 
 
 def _choose_attention(backbone: Any, maps: bool) -> None:

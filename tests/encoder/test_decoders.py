@@ -14,6 +14,7 @@ import cseb
 from cseb.data.weights import locate
 from cseb.encoder.interface import States
 from cseb.encoder.loading import shape_of
+from cseb.encoder.packing import outputs
 from cseb.errors import BadSpec
 from cseb.methods.grammar import parse_method
 from cseb.parts.poolers import EndPrompt, Last, WeightedMean
@@ -189,3 +190,11 @@ def test_end_prompt_trains_and_is_not_offered_to_sentence_transformers(decoder: 
     trained.save(tmp_path / "saved")
     assert "saved_module" in (tmp_path / "saved" / "modules.json").read_text()  # it cannot append text
     assert "end_prompt" in json.loads((tmp_path / "saved" / "cseb.json").read_text())["pooler"]
+
+
+@pytest.mark.parametrize("family", ["llama", "gpt2"])
+def test_no_keys_and_values_are_kept_for_a_next_token(decoder: Decoder, family: str) -> None:
+    backbone = encoder(decoder(family)).backbone
+    ids = torch.arange(12).view(2, 6)
+    assert backbone(input_ids=ids).past_key_values is not None
+    assert outputs(backbone, ids, torch.ones_like(ids)).past_key_values is None
