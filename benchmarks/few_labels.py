@@ -12,14 +12,16 @@ from pathlib import Path
 import numpy as np
 from matplotlib.figure import Figure
 
+from cseb.plots.style import REFERENCE, LineEnd, label_lines
 from cseb.records.store import Store
 
 FOLDER = Path(__file__).parents[1] / "results" / "few-labels"
+HEIGHT = 5.0  # inches
 PANELS = {"clinc150": "CLINC150, 120 intents", "banking77": "Banking77, 57 intents"}
 LINES = {  # protocol and method: label, colour, line style
-    ("shots", "words alone"): ("TF-IDF", "tab:gray", ":"),
-    ("shots", "mean"): ("frozen, untrained", "tab:gray", "--"),
-    ("setfit", "mean"): ("SetFit, untrained", "tab:gray", "-"),
+    ("shots", "words alone"): ("TF-IDF", REFERENCE, ":"),
+    ("shots", "mean"): ("frozen, untrained", REFERENCE, "--"),
+    ("setfit", "mean"): ("SetFit, untrained", REFERENCE, "-"),
     ("shots", "simcse+mean"): ("frozen, SimCSE", "tab:blue", "--"),
     ("setfit", "simcse+mean"): ("SetFit, SimCSE", "tab:blue", "-"),
 }
@@ -42,19 +44,21 @@ def accuracies(folder: Path) -> dict[tuple[str, str, str], Values]:
 def draw(folder: Path) -> Figure:
     """Return a figure with a panel for each task: means over seeds, bars of one standard deviation."""
     values = accuracies(folder)
-    figure = Figure(figsize=(7.2, 3.4), layout="constrained")
+    figure = Figure(figsize=(9, HEIGHT), layout="constrained")
     for axes, (task, title) in zip(figure.subplots(1, 2, sharey=True), PANELS.items(), strict=True):
+        ends = []
         for (protocol, method), (label, colour, style) in LINES.items():
             labels, scores = zip(*sorted(values[task, protocol, method].items()), strict=True)
             means = [np.mean(each) for each in scores]
             spreads = [np.std(each, ddof=1) if len(each) > 1 else 0.0 for each in scores]
-            axes.errorbar(labels, means, spreads, label=label, color=colour, linestyle=style, marker="o", markersize=3)
+            axes.errorbar(labels, means, spreads, color=colour, linestyle=style, marker="o", markersize=3)
+            ends.append(LineEnd(float(means[-1]), label, colour))
         axes.set_xscale("log", base=2)
         axes.set_xticks(labels, [str(label) for label in labels])
         axes.set_xlabel("labels per class")
         axes.set_title(title)
     figure.axes[0].set_ylabel("accuracy in %")
-    figure.axes[0].legend(frameon=False)
+    label_lines(axes, ends, HEIGHT)
     return figure
 
 

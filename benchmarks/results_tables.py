@@ -58,15 +58,13 @@ TABLES: Mapping[str, Mapping[str, Options]] = {
         "compare-mean.md": {"baseline": "mean"},
         "curves.svg": {"methods": "simcse,micse,msse,tsdae,cls,mean,simcse+mean,sif"},
     },
-    "steps/cpu": {
-        **standard("mean", tasks=False),
-        "tasks.md": {"table": "tasks"},
-        "compare-simcse.md": {"baseline": "simcse+mean"},
-    },
-    "steps/gpu": {
-        **standard("mean", tasks=False),
-        "tasks.md": {"table": "tasks"},
-        "compare-simcse.md": {"baseline": "simcse"},
+    **{
+        f"steps/{device}": {
+            **standard("mean", tasks=False),
+            "tasks.md": {"table": "tasks"},
+            "compare-simcse.md": {"baseline": simcse},
+        }
+        for device, simcse in (("cpu", "simcse+mean"), ("gpu", "simcse"))
     },
     **{
         f"reading/{encoder}": standard("mean", tasks=False)

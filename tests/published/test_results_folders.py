@@ -73,6 +73,31 @@ def test_a_page_answers_in_at_most_five_points_and_a_figure(page: Path) -> None:
     assert 3 <= len(re.findall(r"(?m)^- ", answer)) <= 5
     figures = re.findall(r"(?m)^!\[.+\]\((.+\.svg)\)$", answer)
     assert figures and all((page.parent / figure).is_file() for figure in figures)
+    assert len(re.findall(r"(?m)^\| ?---", page.read_text("utf-8").partition("\n## ")[0])) == 1
+
+
+# Rows of the table in README: the method whose scores they show.
+SHOWN = {
+    "untrained, [CLS]": "cls",
+    "untrained, mean": "mean",
+    "untrained, mean of first and last layer": "first_last",
+    "SIF (no training)": "sif",
+    "SimCSE, mean": "simcse+mean",
+    "SimCSE, [CLS]": "simcse",
+    "miCSE, [CLS]": "micse",
+    "MSSE, mask token": "msse",
+}
+
+
+def test_the_table_of_the_readme_has_the_scores_of_the_results() -> None:
+    mini, tiny = (reading.scores(RESULTS / name) for name in ("real-mini", "tuned"))
+    longer = {**tiny, **steps.by_steps(RESULTS)[3000]}
+    columns = [(mini, 100), (mini, 1000), (mini, 10_000), (tiny, 10_000), (longer, 10_000)]
+    lines = [line for line in (ROOT / "README.md").read_text("utf-8").splitlines() if line.startswith("| ")]
+    rows = {name: cells for name, *cells in ([cell.strip() for cell in line.split("|")[1:-1]] for line in lines)}
+    for name, method in SHOWN.items():
+        assert rows[name][:5] == [f"{scores[method, size][0]:.1f}" for scores, size in columns]
+    assert rows["TF-IDF, IDF from the corpus"][:5] == [f"{reading.tf_idf([RESULTS / 'tuned']):.1f}"] * 5
 
 
 def test_a_folder_is_recomputed_without_cseb() -> None:
