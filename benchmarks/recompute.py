@@ -143,11 +143,11 @@ def check_comparison(path: Path, folder: Path) -> Iterator[str]:
             reach = pair.interval(LEVEL)
             ends = "--" if reach is None else f"{reach[0]:.2f} to {reach[1]:.2f}"
             shown = interval.split(" to ")
-            if differs(difference, float(pair.differences.mean())):
-                yield f"{where}: difference {difference}, recomputed {pair.differences.mean():+.2f}"
+            if differs(difference, pair.mean):
+                yield f"{where}: difference {difference}, recomputed {pair.mean:+.2f}"
             if (reach is None) != (interval == "--") or (reach and any(map(differs, shown, reach))):
                 yield f"{where}: interval {interval}, recomputed {ends}"
-            adjusted = pair.adjusted if len(pair.differences) >= FEWEST else None
+            adjusted = pair.adjusted if pair.n >= FEWEST else None
             text = "--" if adjusted is None else "< 0.001" if adjusted < 0.001 else f"{adjusted:.3f}"
             if p.replace("\\", "") != text:
                 yield f"{where}: p {p}, recomputed {text}"

@@ -6,12 +6,14 @@ import io
 import json
 import lzma
 import re
+import warnings
 import zipfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -83,56 +85,87 @@ def holm(p: Sequence[float]) -> list[float]:
 
 @dataclass(frozen=True)
 class Pair:
-    """Differences of two methods at their shared seeds; `p` is adjusted once the family is known."""
+    """Scores of two methods, of the same seeds if they are paired; `adjusted` is the p-value of a whole family."""
 
-    differences: np.ndarray
+    first: np.ndarray
+    second: np.ndarray
+    paired: bool = True
     adjusted: float | None = None
 
     @property
+    def n(self) -> int:
+        """Return the number of seeds, the smaller one if they are not paired."""
+        return min(len(self.first), len(self.second))
+
+    @property
+    def mean(self) -> float:
+        """Return the mean difference."""
+        return float(self.second.mean() - self.first.mean())
+
+    @property
     def constant(self) -> bool:
-        """Return whether all differences are equal."""
-        return bool(np.ptp(self.differences) <= 1e-9)
+        """Return whether no score varies, or no difference if they are paired."""
+        values = [self.second - self.first] if self.paired else [self.first, self.second]
+        return max(float(np.ptp(each)) for each in values) <= 1e-9
+
+    @property
+    def test(self) -> Any:
+        """Return scipy's result of the paired t-test, or of Welch's."""
+        with warnings.catch_warnings(action="ignore"):  # of rounding, where an untrained encoder does not vary
+            if self.paired:
+                return stats.ttest_1samp(self.second - self.first, 0)
+            return stats.ttest_ind(self.second, self.first, equal_var=False)
 
     @property
     def p(self) -> float | None:
-        """Return the p-value of the paired t-test; None for fewer than three seeds and for constant differences."""
-        if len(self.differences) < 3:
+        """Return the p-value of the t-test; None for fewer than three seeds and for constant differences."""
+        if self.n < 3:
             return None
         if self.constant:
-            return 1.0 if abs(self.differences[0]) <= 1e-9 else None
-        return float(stats.ttest_1samp(self.differences, 0).pvalue)
+            return 1.0 if abs(self.mean) <= 1e-9 else None
+        return float(self.test.pvalue)
 
     def interval(self, level: float) -> tuple[float, float] | None:
-        """Return Student's interval of the mean; None without a variance."""
-        n = len(self.differences)
-        if n < 2 or (self.constant and abs(self.differences[0]) > 1e-9):
+        """Return the interval of the mean difference; None without a variance."""
+        if self.n < 2 or (self.constant and abs(self.mean) > 1e-9):
             return None
-        half = stats.t.isf(level / 2, n - 1) * np.std(self.differences, ddof=1) / np.sqrt(n) if not self.constant else 0
-        return float(self.differences.mean() - half), float(self.differences.mean() + half)
+        low, high = (0.0, 0.0) if self.constant else self.test.confidence_interval(1 - level)
+        return float(low), float(high)
 
     @property
     def conclusion(self) -> str:
         """Return the conclusion of the family's test."""
-        if len(self.differences) > 1 and float(np.abs(self.differences).max()) <= 1e-9:
+        if self.paired and self.n > 1 and float(np.abs(self.second - self.first).max()) <= 1e-9:
             return "identical"
-        if self.adjusted is None or len(self.differences) < FEWEST:
+        if self.adjusted is None or self.n < FEWEST:
             return "too few seeds"
         if self.adjusted <= LEVEL:
-            return "better" if self.differences.mean() > 0 else "worse"
+            return "better" if self.mean > 0 else "worse"
         low, high = self.interval(2 * LEVEL) or (-np.inf, np.inf)
         return "equivalent" if low > -MARGIN and high < MARGIN else "inconclusive"
 
 
-def family(at_size: pd.DataFrame, pairs: Sequence[tuple[str, str]]) -> dict[tuple[str, str], Pair]:
+def family(
+    at_size: pd.DataFrame, pairs: Sequence[tuple[str, str]], *, paired: bool = True
+) -> dict[tuple[str, str], Pair]:
     """Return (baseline, method) to their comparison, corrected together. at_size: methods by seeds."""
     raw = {}
     for a, b in pairs:
-        differences = (at_size.loc[b] - at_size.loc[a]).dropna().to_numpy()
-        if len(differences):
-            raw[a, b] = Pair(differences)
+        rows = at_size.loc[[a, b]]
+        rows = rows.dropna(axis=1) if paired else rows
+        pair = Pair(rows.loc[a].dropna().to_numpy(), rows.loc[b].dropna().to_numpy(), paired)
+        if pair.n:
+            raw[a, b] = pair
     tested = [pair for pair in raw if raw[pair].p is not None]
     adjusted = dict(zip(tested, holm([raw[pair].p or 0.0 for pair in tested]), strict=True))
-    return {pair: Pair(found.differences, adjusted.get(pair)) for pair, found in raw.items()}
+    return {pair: replace(found, adjusted=adjusted.get(pair)) for pair, found in raw.items()}
+
+
+@cache
+def is_paired(folder: Path, baseline: str) -> bool:
+    """Return whether seeds are paired in the published comparisons of a folder with a baseline."""
+    pages = (path.read_text("utf-8") for path in folder.glob("compare*.md"))
+    return not any(page.startswith(f"**Comparison with {baseline}:") and "Welch" in page for page in pages)
 
 
 @cache
@@ -140,8 +173,8 @@ def against(folder: Path, tasks: tuple[str, ...], select: str, size: int, baseli
     """Return the comparison of every other method with a baseline, by method."""
     table = scores(folder, tasks, select)
     at_size = pd.DataFrame(table.xs(size, level="size"))
-    methods = [method for method in at_size.index if method != baseline]
-    return {b: pair for (_, b), pair in family(at_size, [(baseline, method) for method in methods]).items()}
+    pairs = [(baseline, method) for method in at_size.index if method != baseline]
+    return {b: pair for (_, b), pair in family(at_size, pairs, paired=is_paired(folder, baseline)).items()}
 
 
 @cache

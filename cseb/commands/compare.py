@@ -189,7 +189,9 @@ def _scope_note(lines: Sequence[Line]) -> str:
     scopes = {str(line.values["scope"]) for line in lines if line.values["scope"]}
     named = {"seeds": "new seeds", "items": "new examples", "seeds and items": "new seeds and examples"}
     covered = " or ".join(named[scope] for scope in sorted(scopes)) or "new seeds"
-    return f"95 % interval and p (Holm, at each size): for {covered}. --detail shows more."
+    paired = any(line.values["differences"] for line in lines)
+    test = "" if paired else "Welch's t-test of all seeds, "
+    return f"95 % interval and p ({test}Holm, at each size): for {covered}. --detail shows more."
 
 
 def _short_cells(line: Line) -> tuple[str, ...]:

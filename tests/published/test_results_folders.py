@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import few_labels, reading, recompute, recomputed_statements, results_tables, steps
+from benchmarks import few_labels, reading, recompute, recomputed_scores, recomputed_statements, results_tables, steps
+from cseb import compare
 from tests.command_line import printed
 
 ROOT = Path(__file__).parents[2]
@@ -104,6 +105,23 @@ def test_a_folder_is_recomputed_without_cseb() -> None:
     source = Path(recompute.__file__).read_text("utf-8")
     assert not re.search(r"^\s*(from|import) cseb", source, flags=re.MULTILINE)
     assert recompute.check(RESULTS / "documents") == []
+
+
+def test_an_unpaired_comparison_is_recomputed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "results" / "documents"
+    shutil.copytree(RESULTS / "documents", folder)
+    for module in (recompute, recomputed_statements):
+        monkeypatch.setattr(module, "ROOT", tmp_path)
+    monkeypatch.setenv("CSEB_DATA_DIR", str(tmp_path))  # without task data, hence for new seeds
+    path = folder / "compare.md"
+    paired, text = path.read_text("utf-8"), compare(folder, baseline="simcse+mean", unpaired=True).text("markdown")
+    path.write_text(text, "utf-8")
+    assert list(recompute.check_comparison(path, folder)) == []
+    path.write_text(text.replace("Welch's t-test of all seeds, ", ""), "utf-8")
+    recomputed_scores.is_paired.cache_clear()
+    recomputed_scores.against.cache_clear()
+    assert len(list(recompute.check_comparison(path, folder))) > 3
+    assert text != paired
 
 
 @pytest.mark.parametrize(
