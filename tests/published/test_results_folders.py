@@ -5,10 +5,12 @@ import re
 import shutil
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from benchmarks import few_labels, reading, recompute, recomputed_scores, recomputed_statements, results_tables, steps
-from cseb import compare
+from cseb import compare, load
 from tests.command_line import printed
 
 ROOT = Path(__file__).parents[2]
@@ -56,6 +58,25 @@ def test_the_page_on_steps_shows_every_method() -> None:
     assert values[320]["tsdae", 10_000][0] == pytest.approx(56.16, abs=0.005)
     assert values[3000]["tsdae", 10_000][0] == pytest.approx(61.75, abs=0.005)
     assert len(steps.draw(RESULTS).axes[0].containers) == len(steps.LINES)
+
+
+def test_the_guide_says_what_rates_without_labels_cost() -> None:
+    guide = (ROOT / "docs" / "guide" / "tuning.md").read_text("utf-8").partition("chosen without labels?")[2]
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in guide.splitlines() if line.startswith("|")]
+    rates = {f"recipe(learning_rate={rate})": rate for rate in (1e-4, 3e-4, 1e-3, 3e-3)}
+    for column, (folder, count) in enumerate({"tuned": 12, "real-mini": 8}.items(), 1):
+        assert f"`results/{folder}`, {count} methods" in rows[0][column]
+        trials: dict[tuple[str, float], list[tuple[float, float]]] = {}
+        for trial in load(RESULTS / folder).trials:
+            if trial.tuning and trial.trace and "teacher" not in trial.method and trial.tuning.options in rates:
+                cell = trials.setdefault((trial.method, rates[trial.tuning.options]), [])
+                cell.append((trial.trace.curve[-1][1], max(dev for _, _, dev in trial.trace.curve)))
+        loss, dev = (pd.Series({k: np.mean([v[i] for v in cell]) for k, cell in trials.items()}) for i in (0, 1))
+        gap = dev - dev.groupby(level=0).transform("max")
+        lowest = gap[loss.groupby(level=0).idxmin()]
+        costs = [lowest.mean(), gap.mean(), gap.xs(3e-4, level=1).mean(), gap.xs(1e-3, level=1).mean()]
+        assert len(lowest) == count
+        assert [row[column] for row in rows[2:6]] == [f"{cost:.1f}" for cost in costs]
 
 
 @pytest.mark.parametrize("page", [ROOT / "README.md", *PAGES], ids=lambda page: page.parent.name)
