@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from benchmarks.recomputed_scores import FEWEST, LEVEL, against, best, records, scores, tasks_of
+from benchmarks.recomputed_scores import FEWEST, LEVEL, against, best, dev_scores, records, scores, tasks_of
 from benchmarks.recomputed_statements import ROOT, check_statements
 
 VERSION = re.compile(r" \([a-z_]+@\d+(?:, [a-z_]+@\d+)*\)$")  # of a row of records of another version
@@ -54,6 +54,9 @@ def check_scores(path: Path, folder: Path) -> Iterator[str]:
     select = "last" if path.stem.endswith("-last") or "best" not in set(records(folder).checkpoint) else "best"
     named = path.stem.replace("-", ":").removesuffix(":last")
     for title, escaped, rows in tables(path.read_text("utf-8")):
+        if title.startswith("Dev score by "):
+            yield from check_dev_scores(f"{path.relative_to(ROOT)}, {title}", escaped, rows, folder)
+            continue
         where, heads = f"{path.relative_to(ROOT)}, {title}", [head.replace("\\", "") for head in escaped]
         untrained = "untrained encoders" in title
         selected = "last" if untrained else select
@@ -86,6 +89,24 @@ def check_scores(path: Path, folder: Path) -> Iterator[str]:
                     and bold != (name in best(folder, tasks, selected, at))
                 ):
                     yield f"{where}, {name}, {head}: bold is {bold}"
+
+
+def check_dev_scores(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]], folder: Path) -> Iterator[str]:
+    """Return the differences in a table of tuning; the chosen value has the highest score, and is the lowest such."""
+    size = int(re.findall(r", ([\d,]+) sentences?$", title)[0].replace(",", ""))
+    for cell, *cells in rows:
+        scores = dev_scores(folder, size).get(method_of(cell), {})
+        printed = {value: text for value, text in zip(heads[1:], cells, strict=True) if text != "--"}
+        if printed.keys() != scores.keys():
+            yield f"{title}, {cell}: values {', '.join(printed)}, tried {', '.join(scores)}"
+            continue
+        chosen = max(scores, key=lambda value: (scores[value], -float(value)))
+        for value, text in printed.items():
+            score, number = scores[value], text.strip("*")
+            if (number != "collapsed") if score == -np.inf else (number == "collapsed" or differs(number, score)):
+                yield f"{title}, {cell}, {value}: {text}, recomputed {score:.2f}"
+            if text.startswith("**") != (value == chosen):
+                yield f"{title}, {cell}, {value}: bold is {text.startswith('**')}"
 
 
 GROUPS = ("sts", "transfer", "first16:sts", "first32:sts", "first64:sts", "clinc150", "banking77", "snli", "cr")

@@ -8,7 +8,7 @@ import lzma
 import re
 import warnings
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import combinations
@@ -22,35 +22,59 @@ from scipy import stats
 MARGIN, LEVEL, FEWEST, MOST = 0.5, 0.05, 5, 40
 
 
-@cache
-def records(folder: Path) -> pd.DataFrame:
-    """Return one row for each record, checkpoint and task."""
-    rows = []
+def archived(folder: Path) -> Iterator[dict[str, Any]]:
+    """Yield the records of a folder."""
     for path in sorted([*folder.glob("records*.zip"), *folder.glob("records*.zip.xz")]):
         content = lzma.decompress(path.read_bytes()) if path.suffix == ".xz" else path.read_bytes()
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            for name in archive.namelist():
-                if name.startswith("runs/"):
-                    record = json.loads(archive.read(name))
-                    shared = {
-                        "key": record["key"],
-                        "method": record["method"],
-                        "size": record["subset"]["size"],
-                        "seed": record["seed"],
-                        "encoder": re.sub(r"[^/:]*/", "", record["encoder"]["name"]),
-                        "version": record["resolved"],
-                    }
-                    rows += [
-                        {
-                            **shared,
-                            "checkpoint": s["select"],
-                            "task": s["task"],
-                            "protocol": s["protocol"],
-                            "score": s["value"],
-                        }
-                        for s in record["scores"]
-                    ]
+            yield from (json.loads(archive.read(name)) for name in archive.namelist() if name.startswith("runs/"))
+
+
+@cache
+def records(folder: Path) -> pd.DataFrame:
+    """Return one row for each reported record, checkpoint and task."""
+    rows = []
+    for record in archived(folder):
+        shared = {
+            "key": record["key"],
+            "method": record["method"],
+            "size": record["subset"]["size"],
+            "seed": record["seed"],
+            "encoder": re.sub(r"[^/:]*/", "", record["encoder"]["name"]),
+            "version": record["resolved"],
+        }
+        for s in record["scores"] if record.get("purpose") != "tuning" else ():
+            rows.append(
+                shared | {"checkpoint": s["select"], "task": s["task"], "protocol": s["protocol"], "score": s["value"]}
+            )
     return pd.DataFrame(rows)
+
+
+@cache
+def dev_scores(folder: Path, size: int) -> dict[str, dict[str, float]]:
+    """Return the mean dev score over tuning seeds by method and tried value; minus infinity if a seed collapsed."""
+    behind: dict[str, str] = {}
+    trials: dict[str, tuple[str, float]] = {}
+    for record in archived(folder):
+        if record.get("purpose") != "tuning":
+            behind |= dict.fromkeys((record.get("tuning") or {}).get("trials", ()), record["method"])
+        elif record["subset"]["size"] == size:
+            value = ", ".join(re.findall(r"=([^()]*)\)", record["tuning"]["options"]))
+            trials[record["key"]] = (value, _dev_score(record))
+    table: dict[str, dict[str, list[float]]] = {}
+    for key, (value, score) in trials.items():
+        if key in behind:
+            table.setdefault(behind[key], {}).setdefault(value, []).append(score)
+    return {method: {value: float(np.mean(seeds)) for value, seeds in row.items()} for method, row in table.items()}
+
+
+def _dev_score(trial: dict[str, Any]) -> float:
+    """Return the score of the best checkpoint on the dev set, or of the dev task that a trial was scored on."""
+    select = "best" if trial["protocol"]["dev"] else "last"
+    values = [score["value"] for score in trial["scores"] if score["select"] == select]
+    trace = trial["trace"] or {"curve": ()}
+    values = values or [dev for step, _, dev in trace["curve"] if dev is not None and step == trace["best_step"]][-1:]
+    return float(np.mean(values)) if values and None not in values else -np.inf
 
 
 def scores(folder: Path, tasks: Sequence[str], select: str) -> pd.DataFrame:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
@@ -11,6 +12,7 @@ from cseb.records.record import Record, Tuning
 from cseb.text import plain, quantity
 
 SHOWN = 6  # methods in a short footer
+OPTION = re.compile(r"(\w+)\((\w+)=([^()]*)\)")  # recipe(learning_rate=0.001)
 
 
 def dev_score(trial: Record) -> float:
@@ -33,63 +35,85 @@ def mean_dev(trials: Iterable[Record]) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sensitivity:
-    """The trials of one method at one size: mean dev score by the values tried, and the tuning of the reported runs."""
+    """The trials of one method at one size.
+
+    option: the tuned option, such as recipe.learning_rate, or several with commas. scores: mean dev score by tried
+    value. chosen: the value of the reported runs. seeds: trials of each value.
+    """
 
     method: str
     size: int
+    option: str
     scores: Mapping[str, float]
-    seeds: int  # trials of each value
+    chosen: str
+    seeds: int
     tuning: Tuning
-
-    def __str__(self) -> str:
-        values = [
-            f"{options} {'collapsed' if score == -math.inf else f'{score:.2f}'}"
-            + (" (chosen)" if options == self.tuning.options else "")
-            for options, score in self.scores.items()
-        ]
-        if all(options.count("=") == 1 for options in self.scores):  # one option: its name once
-            values = [value.replace(")", "", 1).partition("=")[2] for value in values]
-        names = self.tuning.options.partition("=")[0].replace("(", ".") if self.tuning.options.count("=") == 1 else ""
-        method = f"{plain(self.method)}, {quantity(self.size, 'sentence')}"
-        return f"{method}{f', {names}' if names else ''}: {', '.join(values)}"
 
 
 def sensitivities(reported: Iterable[Record], trials: Mapping[str, Record]) -> list[Sensitivity]:
-    """Return the trials behind reported runs, by method and size. trials: all trials of the folder, by key."""
-    tuned: dict[tuple[str, int, str], Sensitivity] = {}
+    """Return the trials behind reported runs, by method, size and choice. trials: all trials of the folder, by key.
+
+    Runs that made the same choice with a smaller budget are counted in.
+    """
+    tried: dict[tuple[str, int, str], dict[str, Record]] = {}
+    largest: dict[tuple[str, int, str], Tuning] = {}  # budget
     for record in reported:
-        behind = [trials[key] for key in record.tuning.trials if key in trials] if record.tuning else []
+        behind = {key: trials[key] for key in record.tuning.trials if key in trials} if record.tuning else {}
         if not behind or record.tuning is None:
             continue
-        by_options: dict[str, list[Record]] = {}
-        for trial in behind:
-            by_options.setdefault(trial.tuning.options if trial.tuning else "", []).append(trial)
-        tuned[record.method, behind[0].subset.size, record.tuning.options] = Sensitivity(
-            method=record.method,
-            size=behind[0].subset.size,
-            scores={options: mean_dev(seeds) for options, seeds in by_options.items()},
-            seeds=max(map(len, by_options.values())),
-            tuning=record.tuning,
-        )
-    return list(tuned.values())
+        choice = record.method, next(iter(behind.values())).subset.size, record.tuning.options
+        tried.setdefault(choice, {}).update(behind)
+        largest[choice] = max(largest.get(choice, record.tuning), record.tuning, key=lambda tuning: len(tuning.trials))
+    return [
+        _sensitivity(method, size, largest[method, size, options], list(behind.values()))
+        for (method, size, options), behind in tried.items()
+    ]
+
+
+def _sensitivity(method: str, size: int, tuning: Tuning, tried: Sequence[Record]) -> Sensitivity:
+    by_value: dict[str, list[Record]] = {}
+    for trial in tried:
+        by_value.setdefault(_value(trial.tuning.options) if trial.tuning else "", []).append(trial)
+    return Sensitivity(
+        method=method,
+        size=size,
+        option=", ".join(f"{part}.{name}" for part, name, _ in OPTION.findall(tuning.options)),
+        scores={value: mean_dev(seeds) for value, seeds in by_value.items()},
+        chosen=_value(tuning.options),
+        seeds=max(map(len, by_value.values())),
+        tuning=tuning,
+    )
+
+
+def _value(options: str) -> str:
+    """Return `0.001` of `recipe(learning_rate=0.001)`, and the values of several options with commas."""
+    return ", ".join(value for _, _, value in OPTION.findall(options))
 
 
 def footer(tuned: Sequence[Sensitivity], detail: bool) -> list[str]:
-    """Return the notes of a table on tuning: budget, chosen values and, in detail, the dev score of every value."""
+    """Return the notes of a table on tuning: the budget and, unless a table of all values follows, the chosen ones."""
     if not tuned:
         return []
-    budgets = sorted({f"{len(search.scores)} values x {quantity(search.seeds, 'seed')}" for search in tuned})
+    values, seeds = _range({len(search.scores) for search in tuned}, "value"), _range({s.seeds for s in tuned}, "seed")
     tasks = ", ".join(sorted({search.tuning.dev.partition("@")[0] for search in tuned}))
     added = max(search.tuning.added for search in tuned)
     why = f"; {quantity(added, 'value')} added because a best value was at an edge" if added else ""
-    lines = [f"Tuned on {tasks}, {' or '.join(budgets)} for {'each' if len(budgets) == 1 else 'a'} method{why}."]
-    if at_edge := sorted({search.method for search in tuned if search.tuning.at_edge}):
-        lines.append(f"The best value is still at an edge for {', '.join(at_edge)}.")
+    lines = [f"Tuned on {tasks}, {values} x {seeds} for each method{why}."]
+    if at_edge := sorted({plain(search.method) for search in tuned if search.tuning.at_edge}):
+        named = ", ".join(at_edge) if detail or len(at_edge) <= SHOWN else quantity(len(at_edge), "method")
+        lines.append(f"The best value is still at an edge for {named}.")
     if detail:
-        return [*map(plain, lines), *(f"Dev score by value: {search}." for search in tuned)]
+        return lines
+    if len({search.method for search in tuned}) > SHOWN:
+        return [*lines, "--detail shows the chosen values."]
     chosen: dict[str, dict[str, None]] = {}
     for search in tuned:
-        chosen.setdefault(search.tuning.options, {})[search.method] = None
-    values = "; ".join(f"{options} for {', '.join(methods)}" for options, methods in chosen.items())
-    few = len({search.method for search in tuned}) <= SHOWN
-    return [*map(plain, lines), plain(f"Chosen: {values}.") if few else "--detail shows the chosen values."]
+        chosen.setdefault(plain(search.tuning.options), {})[plain(search.method)] = None
+    choices = [f"{options} for {', '.join(methods)}" for options, methods in chosen.items()]
+    return [*lines, f"Chosen: {'; '.join(choices)}."]
+
+
+def _range(counts: Collection[int], noun: str) -> str:
+    """Return `4 to 6 values`, or `4 values` if all are equal."""
+    few, many = min(counts), max(counts)
+    return f"{few} to {quantity(many, noun)}" if few < many else quantity(many, noun)

@@ -20,7 +20,7 @@ from cseb.text import plain
 if TYPE_CHECKING:
     from cseb.analysis.study import Study, StudyQuery
     from cseb.records.record import Record
-    from cseb.reports.document import Sheet
+    from cseb.reports.document import Grid, Sheet
     from cseb.reports.tables import Table
 
 KINDS = ("few-shot", "tasks", "ablation", "sensitivity")
@@ -82,17 +82,16 @@ def report(
     several = scored_on(several, ask.tasks)
     tell("laying out tables")
     trained = sum(not all(map(is_untrained, group)) for group in several)
-    layout = _Layout(folder, ask, kind, special, learning_curve, detail or form.data, trained > 1)
+    layout = _Layout(folder, ask, kind, special, learning_curve, form.data, detail, trained > 1)
     pages = [layout.group(group) for group in several or [[]]]
-    sheets = [sheet for _, below in pages for sheet in below]
-    if learning_curve and not any(sheet.name == NAME for sheet in sheets):
+    grids = [grid for _, below in pages for grid in below]
+    if learning_curve and not any(grid.name == NAME for grid in grids):
         raise no_learning_curve([shown.study for shown, _ in pages])
     tell("writing tables")
     # Programs read rows of one kind: those of the comparison where there is one.
-    if form.data and sheets:
-        return form.write([sheet.grid() for sheet in sheets])
-    grids = [[score_grid(shown), *(sheet.grid() for sheet in below)] for shown, below in pages]
-    return form.write([grid for page in grids for grid in page])
+    if form.data and grids:
+        return form.write(grids)
+    return form.write([grid for shown, below in pages for grid in (score_grid(shown), *below)])
 
 
 def print_tables(call: Call[str], *, out: Out = None) -> None:
@@ -106,7 +105,7 @@ class _Layout:
     """The options of `report` for each group of comparable records.
 
     kind: of table that was named; "" for none. special: the method of an ablation, or the option of a sensitivity
-    table. several: whether more than one group was trained.
+    table. data: whether a program reads the tables. several: whether more than one group was trained.
     """
 
     results: Results
@@ -114,13 +113,15 @@ class _Layout:
     kind: str
     special: str
     learning_curve: bool
+    data: bool
     detail: bool
     several: bool
 
-    def group(self, records: list[Record]) -> tuple[Table, list[Sheet]]:
-        """Return the table of records of one encoder and corpus, and the sheets below it."""
+    def group(self, records: list[Record]) -> tuple[Table, list[Grid]]:
+        """Return the table of records of one encoder and corpus, and the tables below it."""
         from cseb.analysis.comparable import is_untrained
         from cseb.analysis.tuning import footer, sensitivities
+        from cseb.reports.tuning_tables import dev_score_grids
 
         untrained = bool(records) and all(map(is_untrained, records))
         ask = replace(self.ask, encoders=True, select="last") if untrained else self.ask
@@ -131,15 +132,19 @@ class _Layout:
             kind, _, special = (planned[0].table if len(planned) == 1 else "").partition(" ")
         table = self._table(kind or ("tasks" if untrained else "few-shot"), special, records, ask)
         trials = {trial.key: trial for trial in self.results.trials}
-        table = table.noted(*footer(sensitivities(records, trials), self.detail))
-        sheets = list(self._curves(table.study, records, ask)) if self.learning_curve else []
+        shown = table.study.methods
+        tuned = [search for search in sensitivities(records, trials) if search.method in shown]
+        tuned.sort(key=lambda search: shown.index(search.method))
+        table = table.noted(*footer(tuned, self.detail and not self.data))
+        below = [sheet.grid() for sheet in self._curves(table.study, records, ask)] if self.learning_curve else []
+        below += dev_score_grids(tuned) if self.detail and not self.data else []
         if records and not untrained:
             table = _with_word_baselines(table, self.results.records)
-        if self.detail:
-            return table, sheets
+        if self.detail or self.data:
+            return table, below
         if self.several and table.encoder:
             table = table.noted(f"Encoder {table.encoder}; corpus {table.corpus}.")
-        return table.in_short(), sheets
+        return table.in_short(), below
 
     def _table(self, kind: str, special: str, records: list[Record], ask: StudyQuery) -> Table:
         """Return the table; few-shot with the reason below it if these records cannot fill the benchmark's kind."""

@@ -77,7 +77,8 @@ def test_the_option_tunes_the_learning_rate() -> None:
 def test_report_and_show_say_how_it_was_tuned(tuned: Path) -> None:
     short, detail = (" ".join(cseb.report(tuned, detail=each).split()) for each in (False, True))
     assert "Tuned on toy-dev, 2 values x 2 seeds for each method." in short and "Chosen: recipe(" in short
-    assert "Dev score by value: simcse, 16 sentences, recipe.learning_rate: 0.001 " in detail
+    assert "Dev score by recipe.learning_rate, 16 sentences method" in detail and "*: chosen" in detail
+    assert "Dev score" not in cseb.report(tuned, detail=True, format="csv")
     assert "n=4" not in short
     results = cseb.load(tuned)
     reported = next(record for record in results if record.tuning is not None)

@@ -14,6 +14,7 @@ from cseb.experiment.job import Job
 from cseb.experiment.plan import plan
 from cseb.experiment.tuning import FIRST_SEED
 from cseb.records.record import Record, Trace
+from cseb.reports.tuning_tables import dev_score_grids
 from tests.conftest import ROOT
 from tests.experiment.conftest import Make
 from tests.standin_jobs import record as standin_record
@@ -170,7 +171,7 @@ def test_a_dev_task_of_its_own_is_scored_at_the_checkpoint_of_reported_runs(make
         assert dev_score(made.model_copy(update={"scores": scores})) == {"best": 1.0, "last": 2.0}[select]
 
 
-def test_the_footer_says_what_was_chosen_at_what_budget(make: Make) -> None:
+def test_the_footer_and_a_table_say_what_was_chosen_at_what_budget(make: Make) -> None:
     records: dict[str, Record] = {}
     run(make(methods="simcse,micse", fractions=[0.5], tune={}), peak(3e-3), records)
     trials = {key: record for key, record in records.items() if record.purpose == "tuning"}
@@ -179,12 +180,27 @@ def test_the_footer_says_what_was_chosen_at_what_budget(make: Make) -> None:
         "Tuned on toy-dev, 5 values x 2 seeds for each method; 1 value added because a best value was at an edge.",
         "Chosen: recipe(learning_rate=0.003) for simcse, micse.",
     ]
-    full = footer(shown, detail=True)
-    assert full[1] == (
-        "Dev score by value: simcse, 500 sentences, recipe.learning_rate: 0.0001 58.53, 0.0003 59.00, 0.001 59.53, "
-        "0.003 60.00 (chosen), 0.01 59.48."
-    )
-    assert len(full) == 3
+    assert footer(shown, detail=True) == footer(shown, detail=False)[:1]
+    [grid] = dev_score_grids(shown)
+    assert grid.title == "Dev score by recipe.learning_rate, 500 sentences"
+    assert [column.title for column in grid.columns] == ["method", "0.0001", "0.0003", "0.001", "0.003", "0.01"]
+    assert [[entry.whole() for entry in row] for row in grid.rows] == [
+        [method, "58.53", "59.00", "59.53", "60.00*", "59.48"] for method in ("simcse", "micse")
+    ]
+    assert grid.notes == ("Mean over 2 seeds on toy-dev@1. Bold or *: chosen; --: not tried.",)
+
+
+def test_several_tuned_options_are_one_column_each_pair_of_values(make: Make) -> None:
+    records: dict[str, Record] = {}
+    tune = {"options": {"recipe.learning_rate": [1e-4, 3e-4], "recipe.warmup": [5, 7]}, "further": 0}
+    run(make(methods="simcse", fractions=[0.5], tune=tune), peak(3e-4), records)
+    trials = {key: record for key, record in records.items() if record.purpose == "tuning"}
+    [collapsed] = [key for key, trial in trials.items() if "0.0001" in trial.resolved and trial.seed == 10_000][:1]
+    trials[collapsed] = trials[collapsed].model_copy(update={"trace": None, "scores": ()})
+    [grid] = dev_score_grids(sensitivities((r for r in records.values() if r.purpose == "reported"), trials))
+    assert grid.title.startswith("Dev score by recipe.learning_rate, recipe.warmup")
+    assert [column.title for column in grid.columns[1:]] == ["0.0001, 5", "0.0001, 7", "0.0003, 5", "0.0003, 7"]
+    assert "collapsed" in [entry.text for entry in grid.rows[0]]
 
 
 @pytest.mark.parametrize(

@@ -150,6 +150,8 @@ def test_an_unpaired_comparison_is_recomputed(tmp_path: Path, monkeypatch: pytes
     [
         ("few-shot.md", "59.82 ± 0.09", "59.83 ± 0.09", "59.83 ± 0.09, recomputed 59.82 ± 0.09"),
         ("few-shot.md", "59.53 ± 0.05", "**59.53 ± 0.05**", "bold is True"),
+        ("few-shot.md", "| 63.62 |", "| 63.64 |", "1e-05: 63.64, recomputed 63.62"),
+        ("few-shot.md", "| 63.62 | **63.80**", "| **63.62** | 63.80", "`declutr-sentence`, 3e-05: bold is False"),
         ("few-shot.csv", "few-shot,", "few-shot,", ""),
         ("compare.md", "| better |", "| worse |", "conclusion worse, recomputed better"),
         ("compare.md", "| +0.48 |", "| +0.84 |", "difference +0.84, recomputed +0.48"),
