@@ -77,7 +77,7 @@ def samples(
     scored_methods = []
     for method in counted(study.methods, f"reading methods at {size:,} sentences", len(study.methods)):
         runs = study.runs.get((method, size), {})
-        scored = {seed: score(runs.get(seed), tasks, select) for seed in study.seeds}
+        scored = {seed: score(runs.get(seed), tasks, select) for seed in sorted({*study.seeds, *runs})}
         points = {seed: value for seed, value in scored.items() if not isinstance(value, str)}
         if not points:
             continue

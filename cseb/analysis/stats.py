@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -21,8 +21,9 @@ class Cell:
     """One method at one size over the planned seeds, or its difference to another cell, seed by seed.
 
     mean: score, None when no seed contributes. sd: sample standard deviation (ddof = 1), None below two seeds. values:
-    score by seed. absent: the reason why a seed contributes nothing. keys: the key of the record of each seed. best:
-    whether no other cell is significantly better; None if this was not tested.
+    score by seed. absent: the reason why a seed contributes nothing. keys: the key of the record of each seed. further:
+    number of seeds that are not planned for all methods. best: whether no other cell is significantly better; None if
+    this was not tested.
     """
 
     mean: float | None
@@ -30,6 +31,7 @@ class Cell:
     values: Mapping[int, float]
     absent: Mapping[int, Absent]
     keys: Mapping[int, str] = field(default_factory=dict)
+    further: int = 0
     best: bool | None = None
 
     @property
@@ -85,17 +87,18 @@ class Cell:
 
 def cell(runs: Mapping[int, Record], seeds: Sequence[int], tasks: Sequence[str], select: Select) -> Cell:
     """Return the cell of one method at one size. runs: records by seed; seeds: those planned; tasks: to average."""
-    scores = {seed: score(runs.get(seed), tasks, select) for seed in seeds}
-    return _cell(scores, {seed: runs[seed].key for seed in seeds if seed in runs})
+    scores = {seed: score(runs.get(seed), tasks, select) for seed in sorted({*seeds, *runs})}
+    keys = {seed: record.key for seed, record in sorted(runs.items())}
+    return replace(_cell(scores, keys), further=len(set(runs) - set(seeds)))
 
 
 def difference(cell: Cell, other: Cell) -> Cell:
     """Return the difference of two cells under the same seeds, hence on the same sentences in the same order.
 
-    A seed that is missing in either is absent, for the reason of `cell` first.
+    A seed that is missing in either is absent, for the reason of `cell` first. Further seeds of one are left out.
     """
     scores: dict[int, float | Absent] = {}
-    for seed in sorted({*cell.values, *cell.absent}):
+    for seed in sorted({*cell.values, *cell.absent} & {*other.values, *other.absent}):
         if seed in cell.values and seed in other.values:
             scores[seed] = cell.values[seed] - other.values[seed]
         else:

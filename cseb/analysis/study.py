@@ -22,10 +22,10 @@ class Study:
 
     runs: records by (method, sentences) and seed; a method is named as typed, or by its encoder; records of another
     version of a part have a name of their own, such as `tsdae (denoise@1)`. methods: in the order of the table. sizes:
-    fraction of the corpus by number of sentences, rising. seeds: those planned. tasks: the protocol of each task.
-    stale: the reason for each record left out because the installed code would give other numbers. mixed: differences
-    that were allowed on request, one sentence each. encoders: whether rows are encoders. older: methods of other
-    versions.
+    fraction of the corpus by number of sentences, rising. seeds: those that every method should have. tasks: the
+    protocol of each task. stale: the reason for each record left out because the installed code would give other
+    numbers. mixed: differences that were allowed on request, one sentence each. encoders: whether rows are encoders.
+    older: methods of other versions.
     """
 
     runs: Mapping[tuple[str, int], Mapping[int, Record]]
@@ -120,7 +120,7 @@ def gather(
 ) -> Study:
     """Leave stale records out, refuse what cannot be compared, and sort the rest into cells.
 
-    order: methods as typed; the others follow by benchmark and name. seeds: planned seeds; by default all that occur.
+    order: methods as typed; the others follow by benchmark and name. seeds: those planned for several methods.
     encoders: make rows of encoders, not of methods. mixed: allow differences in how and with what versions the records
     were made, and use the latest of several records of one job. Raises: BadResults.
     """
@@ -149,13 +149,25 @@ def gather(
         runs=runs,
         methods=_ordered(() if encoders else order, [name for name, _ in runs], older_names),
         sizes={size: first[size] for size in sorted(first)},
-        seeds=tuple(sorted(set(seeds) or {record.seed for record in fresh})),
+        seeds=_common_seeds(runs, seeds),
         tasks=_protocols(fresh),
         stale=old,
         mixed=(*differences, *([f"{quantity(twins, 'older record')} of jobs that have a later one"] if twins else ())),
         encoders=encoders,
         older=older_names,
     )
+
+
+def _common_seeds(runs: Mapping[tuple[str, int], Mapping[int, Record]], planned: Iterable[int]) -> tuple[int, ...]:
+    """Return the seeds that every method should have: those planned, and all but those above every other method's.
+
+    The latter are further seeds of a single method, such as the baseline.
+    """
+    by_method: dict[str, set[int]] = {}
+    for (method, _), by_seed in runs.items():
+        by_method.setdefault(method, set()).update(by_seed)
+    highest = sorted(max(seeds) for seeds in by_method.values() if seeds)[-2:][0]  # the second highest, or the only one
+    return tuple(sorted({*planned, *(seed for seeds in by_method.values() for seed in seeds if seed <= highest)}))
 
 
 def _ordered(planned: Sequence[str], rows: Sequence[str], older: Sequence[str]) -> tuple[str, ...]:

@@ -211,6 +211,8 @@ def benchmarks_of(folder: Path, records: Iterable[Record]) -> list[Benchmark]:
 def as_planned(query: StudyQuery, records: Sequence[Record], planned: Sequence[Benchmark]) -> StudyQuery:
     """Return the query with the planned order and seeds, so that a missing run is visible, and a checkpoint."""
     order = dict.fromkeys(method for benchmark in planned for method in methods_of(benchmark.methods))
-    seeds = {record.seed for record in records}.union(*(range(benchmark.seeds) for benchmark in planned))
+    # More seeds of one method, such as the baseline, are not planned for the others.
+    several = [benchmark for benchmark in planned if len(methods_of(benchmark.methods)) > 1]
+    seeds = {seed for benchmark in several for seed in range(benchmark.seeds)}
     select = query.select or ("best" if any(record.protocol.dev for record in records) else "last")
     return replace(query, order=tuple(order), seeds=tuple(sorted(seeds)), select=select)

@@ -111,7 +111,7 @@ def signature(study: Study, sizes: Mapping[int, float], tasks: Sequence[str], se
             ",".join(sorted(set(map(_short, encoders)))),
             "untrained" if study.untrained else _short(first.corpus),
             "f" + ",".join(f"{fraction:.3g}" for fraction in sizes.values()),
-            f"s{ranges(study.seeds)}",
+            f"s{ranges(sorted({*study.seeds, *(record.seed for record in study.records)}))}",
             ",".join(tasks),
             ",".join(sorted({study.tasks[task] for task in tasks})),
             ",".join(filter(None, (chosen, "last" if "last" in selects else ""))),

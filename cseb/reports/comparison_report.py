@@ -16,7 +16,7 @@ from cseb.analysis.study import Study
 from cseb.errors import BadResults, did_you_mean
 from cseb.records.differences import tag
 from cseb.records.record import Select
-from cseb.reports.captions import averaged, bare, not_shown, signature
+from cseb.reports.captions import averaged, bare, not_shown, ranges, signature
 from cseb.reports.comparison import INTERVALS, SCOPES, Subject, cluster_notes, difference_values, effects, interval_text
 from cseb.reports.document import Line, Sheet, Value
 from cseb.statistics.paired import MARGIN, STILL
@@ -113,14 +113,12 @@ def _compared(
     )
     notes = []
     every = sorted({seed for sample in candidates for seed in sample.points})
-    absent = {sample.method: [str(seed) for seed in every if seed not in sample.points] for sample in candidates}
+    absent = {sample.method: [seed for seed in every if seed not in sample.points] for sample in candidates}
     if query.paired and (r := paired.correlation(pairs)) is not None:
         notes.append(
             f"Mean correlation of scores under equal seeds: {r:.2f}. Near 0, pairing gains nothing: --unpaired."
         )
-    if query.paired and (
-        unequal := [f"{plain(method)} {', '.join(seeds)}" for method, seeds in absent.items() if seeds]
-    ):
+    if query.paired and (unequal := [f"{plain(method)} {ranges(seeds)}" for method, seeds in absent.items() if seeds]):
         notes.append(f"Seeds without scores (missing, failed or collapsed), excluded from pairs: {'; '.join(unequal)}.")
     if without := [plain(method) for method in study.methods if method not in methods]:
         notes.append(f"Not compared, without scores here: {', '.join(without)}.")

@@ -23,9 +23,9 @@ def number(cell: Cell, *, signed: bool = False) -> str:
 
 
 def remarks(cell: Cell, *, signed: bool = False) -> list[str]:
-    """Return the number of seeds if some are absent, and the reasons; of collapsed ones also the median and IQM."""
+    """Return the number of seeds if it is not that of the table, and why; of collapsed ones also the median and IQM."""
     if not cell.absent:
-        return []
+        return [f"n={cell.n}"] if cell.further else []
     counts = {"failed": cell.failed, "collapsed": cell.collapsed, "missing": cell.missing}
     seeds = [f"n={cell.n}"] if cell.n else []
     texts = [", ".join([*seeds, *(f"{count} {reason}" for reason, count in counts.items() if count)])]

@@ -3,6 +3,7 @@ import pytest
 from scipy import stats
 
 from cseb.analysis.stats import Cell, cell, difference, score
+from cseb.reports.documents import remarks
 from tests.factory import TASKS, record
 
 
@@ -55,12 +56,21 @@ def test_seeds_that_do_not_contribute_are_counted_and_named() -> None:
         1: record(seed=1, failed="boom"),
         2: record(seed=2, values=(None, None, None)),
         3: record(seed=3, values=(99.0, 99.0)),
-        9: record(seed=9, values=(0.0, 0.0, 0.0)),  # not planned
     }
     shown = cell(runs, range(5), TASKS, "best")
     assert (shown.mean, shown.sd, shown.n) == (60.0, None, 1)
     assert (shown.failed, shown.collapsed, shown.missing) == (1, 1, 2)
     assert shown.absent == {1: "failed", 2: "collapsed", 3: "missing", 4: "missing"}
+
+
+def test_further_seeds_of_one_method_are_counted_and_not_missing_in_others() -> None:
+    runs = {seed: record(seed=seed, values=(60.0 + seed,) * 3) for seed in range(4)}
+    baseline = cell(runs, range(2), TASKS, "best")
+    other = cell({seed: runs[seed] for seed in range(2)}, range(2), TASKS, "best")
+    assert (baseline.mean, baseline.n, baseline.further, other.further) == (61.5, 4, 2, 0)
+    assert (remarks(baseline), remarks(other)) == (["n=4"], [])
+    for subtracted in (difference(baseline, other), difference(other, baseline)):
+        assert (subtracted.n, subtracted.mean, subtracted.missing) == (2, 0.0, 0)
 
 
 def test_no_seed_gives_no_number() -> None:

@@ -7,11 +7,12 @@ from dataclasses import replace
 
 import pytest
 
-from cseb.analysis.study import gather
+from cseb.analysis.study import StudyQuery, gather
 from cseb.errors import BadResults
 from cseb.reports.comparison_report import ComparisonQuery, baseline_of, sheets
 from cseb.reports.document import Sheet
 from cseb.reports.formats import FORMATS, terminal
+from cseb.reports.layouts import few_shot
 from tests.worlds import study
 
 
@@ -51,6 +52,23 @@ def test_unpaired_all_seeds_of_both_methods_are_used() -> None:
     assert "all seeds of both methods" in effects.notes[0]
     paired = sheets(gather(kept), replace(query, paired=True), world.item_scores())
     assert any(note.startswith("Mean correlation of scores under equal seeds") for note in paired[0].notes)
+    assert any("excluded from pairs: good 5-7." in note for note in paired[0].notes)
+    assert effects.notes[-1].endswith("|cpu,1t,float32") and "|s0-7|" in effects.notes[-1]
+
+
+def test_seeds_of_the_baseline_alone_are_not_missing_in_other_methods() -> None:
+    _, records = study({"simcse": 0, "good": 3, "same": 0}, seeds=8)
+    kept = [record for record in records if record.method == "simcse" or record.seed < 5]
+    assert gather(kept).seeds == tuple(range(5))
+    assert gather(kept, seeds=range(6)).seeds == tuple(range(6))  # planned, hence missing
+    lost = [record for record in kept if (record.method, record.seed) != ("good", 4)]
+    assert gather(lost).seeds == tuple(range(5))
+    rows = {row.method: row.cells[0] for row in few_shot(lost, query=StudyQuery(select="last")).rows}
+    assert {name: (cell.n, cell.missing, cell.further) for name, cell in rows.items()} == {
+        "simcse": (8, 0, 3),
+        "good": (4, 1, 0),
+        "same": (5, 0, 0),
+    }
 
 
 def test_a_small_sure_difference_is_said_to_be_below_the_margin() -> None:
