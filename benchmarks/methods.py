@@ -46,10 +46,10 @@ LEGEND = """\
   encoder is named.
 - **`cseb-mini`**: average of the seven STS tasks, mean ± standard deviation over seeds, trained on 1,000 Wikipedia
   sentences, each method with the same tuning (`results/real-mini`).
-- **`cseb-tiny`**: the same for a smaller encoder (`results/tuned`).
+- **`cseb-tiny`**: the same for a smaller encoder (`results/tuned`). `‡`: with generated sentences (`results/written`).
 - **former encoder**: the same for a `cseb-tiny` that had read 88 million tokens, with rates chosen on shorter runs
-  (`results/real`), so SimCSE is under-tuned by about four points. `‡`: with generated sentences (`results/written`).
-  `¶`: from an encoder trained on labels (`results/real/ct-sbert`).
+  (`results/real`), so SimCSE is under-tuned by about four points. `¶`: from an encoder trained on
+  labels (`results/real/ct-sbert`).
 - `*`: with options that fit the small encoder or name a teacher.
 - `--`: a, not in a table of the five papers in this form; b, learns from labelled texts, see `results/triples`; c, not
   run; d, not timed; e, in `results/tuned`."""
@@ -78,10 +78,10 @@ def methods_table(root: Path = ROOT) -> str:
     cost = {row["method"]: f"{row['to_simcse']}{MARKS.get(row['setting'], ' §')}" for row in reversed(_costs(root))}
     real = _points(root / REAL, lambda row: int(row["size"]) == SIZE)
     written = _points(root / WRITTEN, lambda row: int(row["size"]) == SIZE)
-    real |= {label: f"{points} ‡" for label, points in written.items() if GENERATED in parse_method(label).data_seen()}
     started = _points(root / LABELLED_START, lambda row: int(row["size"]) == SIZE)
     real |= {label: f"{points} ¶" for label, points in started.items() if parse_method(label).name == "ct-sbert"}
     mini, tuned = (_points(root / folder, lambda row: int(row["size"]) == SIZE) for folder in (MINI, TUNED))
+    tuned |= {label: f"{points} ‡" for label, points in written.items() if GENERATED in parse_method(label).data_seen()}
     rows = [_method_row(name, cost, (mini, tuned, real)) for name in METHODS]
     for words in WORDS:
         printed = _printed([row for row in shipped_rows() if words.printed and row.method == words.printed], None)
