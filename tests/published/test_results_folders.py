@@ -128,6 +128,19 @@ def test_a_folder_is_recomputed_without_cseb() -> None:
     assert recompute.check(RESULTS / "documents") == []
 
 
+def test_the_guide_says_what_more_seeds_of_the_baseline_brought(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("CSEB_DATA_DIR", str(tmp_path))  # without task data, hence for new seeds
+    frames = [compare(RESULTS / "tuned", baseline="simcse", unpaired=each).frame() for each in (False, True)]
+    pairs, all_seeds = (frame[frame["size"].notna()].set_index(["method", "size"]).conclusion for frame in frames)
+    found = (pairs == "inconclusive") & all_seeds.isin(["better", "worse"])
+    lost = (pairs == "equivalent") & (all_seeds == "inconclusive")
+    guide = " ".join((ROOT / "docs" / "guide" / "statistics.md").read_text("utf-8").split())
+    assert f"Of its {len(pairs)} comparisons with SimCSE, {found.sum()} changed from inconclusive" in guide
+    assert f"{['None', 'One', 'Two', 'Three'][lost.sum()]} of nearly equal methods lost their equivalence" in guide
+
+
 def test_an_unpaired_comparison_is_recomputed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "results" / "documents"
     shutil.copytree(RESULTS / "documents", folder)
