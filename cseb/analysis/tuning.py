@@ -12,7 +12,7 @@ from cseb.records.record import Record, Tuning
 from cseb.text import plain, quantity
 
 SHOWN = 6  # methods in a short footer
-OPTION = re.compile(r"(\w+)\((\w+)=([^()]*)\)")  # recipe(learning_rate=0.001)
+OPTION = re.compile(r"(\w+)\((\w+)=(.*?)\)(?=, \w+\(\w+=|$)")  # recipe(learning_rate=0.001), also ami(layers=(0, 1))
 
 
 def dev_score(trial: Record) -> float:

@@ -203,6 +203,22 @@ def test_several_tuned_options_are_one_column_each_pair_of_values(make: Make) ->
     assert "collapsed" in [entry.text for entry in grid.rows[0]]
 
 
+def test_a_value_with_brackets_is_one_value(make: Make) -> None:
+    records: dict[str, Record] = {}
+    run(make(methods="simcse", fractions=[0.5], tune={"further": 0}), peak(3e-4), records)
+    for key, record in records.items():
+        if record.tuning:
+            named = record.tuning.options.replace("recipe(learning_rate=", "teacher(encoder='a (") + ", recipe(steps=5)"
+            named = named.replace("), recipe", ")'), recipe")
+            records[key] = record.model_copy(update={"tuning": replace(record.tuning, options=named)})
+    trials = {key: record for key, record in records.items() if record.purpose == "tuning"}
+    [grid] = dev_score_grids(sensitivities((r for r in records.values() if r.purpose == "reported"), trials))
+    assert grid.title.startswith("Dev score by teacher.encoder, recipe.steps")
+    assert sorted(column.title for column in grid.columns[1:]) == [
+        f"'a ({rate})', 5" for rate in ("0.0001", "0.0003", "0.001", "0.003")
+    ]
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
