@@ -1,7 +1,7 @@
 """Tables in the docs: all methods, all tasks.
 
-Rows come from the registry, published scores from benchmarks/published/scores.csv, ours from results/real and
-results/speed, and comparisons with the authors' code from benchmarks/published/code.csv.
+Rows come from the registry, published scores from benchmarks/published/scores.csv, ours from folders of results/,
+and comparisons with the authors' code from benchmarks/published/code.csv.
 Run it in the root of the repository after any of these has changed: python -m benchmarks.methods
 """
 
@@ -30,9 +30,8 @@ CODE = Path("benchmarks") / "published" / "code.csv"
 SIZE = 1_000  # sentences in the columns of our scores
 MINI = Path("results") / "real-mini"  # the methods of the papers, tuned
 TUNED = Path("results") / "tuned"  # the same and some more, on the smaller encoder
-REAL = Path("results") / "real"  # every method
-WRITTEN = Path("results") / "written"  # the same for methods that need what a language model wrote
-LABELLED_START = REAL / "ct-sbert"  # and for the one that starts from an encoder trained on labels
+REAL = Path("results") / "real"  # the other methods without labels
+WRITTEN = Path("results") / "written"  # methods that need what a language model wrote
 PAPER = re.compile(r".*?\b(?:19|20)[0-9]{2}\b")  # a source up to its year
 FIRST = ("bert-base", "bert-large", "roberta-base", "roberta-large", "sroberta-base", "glove", "")
 NONE = "--"
@@ -46,10 +45,8 @@ LEGEND = """\
   encoder is named.
 - **`cseb-mini`**: average of the seven STS tasks, mean ± standard deviation over seeds, trained on 1,000 Wikipedia
   sentences, each method with the same tuning (`results/real-mini`).
-- **`cseb-tiny`**: the same for a smaller encoder (`results/tuned`). `‡`: with generated sentences (`results/written`).
-- **former encoder**: the same for a `cseb-tiny` that had read 88 million tokens, with rates chosen on shorter runs
-  (`results/real`), so SimCSE is under-tuned by about four points. `¶`: from an encoder trained on
-  labels (`results/real/ct-sbert`).
+- **`cseb-tiny`**: the same for a smaller encoder (`results/tuned`, `results/real`). `‡`: with generated sentences
+  (`results/written`).
 - `*`: with options that fit the small encoder or name a teacher.
 - `--`: a, not in a table of the five papers in this form; b, learns from labelled texts, see `results/triples`; c, not
   run; d, not timed; e, in `results/tuned`."""
@@ -76,18 +73,16 @@ WORDS = (
 def methods_table(root: Path = ROOT) -> str:
     """One row for each method of the registry, then encoders of words, then what is not offered and why."""
     cost = {row["method"]: f"{row['to_simcse']}{MARKS.get(row['setting'], ' §')}" for row in reversed(_costs(root))}
-    real = _points(root / REAL, lambda row: int(row["size"]) == SIZE)
-    written = _points(root / WRITTEN, lambda row: int(row["size"]) == SIZE)
-    started = _points(root / LABELLED_START, lambda row: int(row["size"]) == SIZE)
-    real |= {label: f"{points} ¶" for label, points in started.items() if parse_method(label).name == "ct-sbert"}
-    mini, tuned = (_points(root / folder, lambda row: int(row["size"]) == SIZE) for folder in (MINI, TUNED))
-    tuned |= {label: f"{points} ‡" for label, points in written.items() if GENERATED in parse_method(label).data_seen()}
-    rows = [_method_row(name, cost, (mini, tuned, real)) for name in METHODS]
+    mini, real, tuned, written = (_points(root / folder) for folder in (MINI, REAL, TUNED, WRITTEN))
+    generated = {
+        label: f"{points} ‡" for label, points in written.items() if GENERATED in parse_method(label).data_seen()
+    }
+    rows = [_method_row(name, cost, (mini, real | tuned | generated)) for name in METHODS]
     for words in WORDS:
         printed = _printed([row for row in shipped_rows() if words.printed and row.method == words.printed], None)
-        cells = (f"{NONE} d", f"{NONE} a", printed, f"{NONE} e", f"{NONE} e", f"{NONE} e")
+        cells = (f"{NONE} d", f"{NONE} a", printed, f"{NONE} e", f"{NONE} e")
         rows.append((f"`{words.command}`", words.paper, words.needs, words.seen, *cells))
-    values = ("cost", "reported, 1 %", "reported, 100 %", "`cseb-mini`", "`cseb-tiny`", "former encoder")
+    values = ("cost", "reported, 1 %", "reported, 100 %", "`cseb-mini`", "`cseb-tiny`")
     head = ("method", "paper, year", "needs", "has seen", *values)
     return "\n".join([*_markdown(head, rows), "", LEGEND])
 
@@ -187,10 +182,9 @@ def _counts(row: Printed, share: float | None) -> bool:
     return share is None or row.fraction == share or (share == 1.0 and row.fraction is None)
 
 
-def _points(folder: Path, looks_at: Callable[[Mapping[str, str]], bool]) -> dict[str, str]:
+def _points(folder: Path) -> dict[str, str]:
     """Method to points of the chosen checkpoint at one size: mean and sample standard deviation over seeds."""
-    with (folder / "few-shot.csv").open(encoding="utf-8", newline="") as stream:
-        rows = [row for row in csv.DictReader(stream) if row["select"] == "best" and looks_at(row)]
+    rows = [row for row in _csv(folder / "few-shot.csv") if row["select"] == "best" and int(row["size"]) == SIZE]
     return {
         row["method"].partition(" (")[0]: f"{float(row['mean']):.2f}"  # without versions of parts
         + (f" ± {float(row['sd']):.2f}" if float(row["sd"] or 0) > 5e-3 else "")
