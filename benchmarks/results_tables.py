@@ -79,6 +79,7 @@ TABLES: Mapping[str, Mapping[str, Options]] = {
         "compare-mean.md": {"baseline": "mean", "unpaired": True},
         "curves.svg": {"methods": "esimcse+mean,simcse+mean,simcse,declutr-sentence,vascl,sncse,cls,mean"},
     },
+    "real/matryoshka": of_tasks(("sts", "first64:sts", "first32:sts", "first16:sts")),
     "real-mini": {
         **standard("simcse"),
         "compare-mean.md": {"baseline": "mean"},
