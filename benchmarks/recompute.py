@@ -205,20 +205,22 @@ def check_csv(path: Path, folder: Path) -> Iterator[str]:
 def check_page(path: Path, folder: Path) -> Iterator[str]:
     """Return `mean ± sd` in the tables of a page that no method of these folders has."""
     archived = {path.parent for path in (ROOT / "results").rglob("records*.zip.xz")}
-    known = {text for each in archived for text in _cells(each)}
     for _, heads, rows in tables(path.read_text("utf-8")):
-        for cells in rows:
-            for head, cell in zip(heads[1:], cells[1:], strict=True):
-                if re.fullmatch(r"\d+\.\d\d ± \d+\.\d\d", cell) and cell not in known:
-                    yield f"{path.relative_to(ROOT)}, {cells[0]}, {head}: no records give {cell}"
+        for column, head in enumerate(heads[1:], start=1):
+            of_task = [each for each in archived if tasks_of(each, head.lower())]  # a column may be one task, as SUBJ
+            known = {text for each in of_task or archived for text in _cells(each, head.lower() if of_task else "")}
+            for cells in rows:
+                if re.fullmatch(r"\d+\.\d\d ± \d+\.\d\d", cells[column]) and cells[column] not in known:
+                    yield f"{path.relative_to(ROOT)}, {cells[0]}, {head}: no records give {cells[column]}"
 
 
 @cache
-def _cells(folder: Path) -> frozenset[str]:
+def _cells(folder: Path, task: str) -> frozenset[str]:
+    """Return `mean ± sd` of every method, size and checkpoint: on this task or group, or on all averages."""
     texts = set()
     for select in records(folder).checkpoint.unique():
         single = {task.partition("@")[0] for task in records(folder).task.unique() if ":" in task}
-        for names in ("", *GROUPS, *single):
+        for names in (task,) if task else ("", *GROUPS, *single):
             if tasks := tasks_of(folder, names):
                 table = scores(folder, tasks, select)
                 texts |= {f"{m:.2f} ± {s:.2f}" for m, s in zip(table.mean(axis=1), table.std(axis=1), strict=True)}

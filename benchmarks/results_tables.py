@@ -60,6 +60,13 @@ TABLES: Mapping[str, Mapping[str, Options]] = {
         "compare-mean.md": {"baseline": "mean", "unpaired": True},
         "curves.svg": {"methods": "simcse,micse,msse,tsdae,cls,mean,simcse+mean,sif"},
     },
+    "tuned/transfer": {
+        **of_tasks(["transfer"]),
+        "tasks.md": {"table": "tasks", "sizes": [1000]},
+        "compare.md": {"tasks": "transfer", "baseline": "simcse"},
+        "compare-mean.md": {"tasks": "transfer", "baseline": "mean"},
+        "compare-cls.md": {"tasks": "transfer", "baseline": "cls"},
+    },
     **{
         f"steps/{device}": {
             **standard("mean", tasks=False),
