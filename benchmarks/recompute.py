@@ -203,27 +203,33 @@ def check_csv(path: Path, folder: Path) -> Iterator[str]:
 
 
 def check_page(path: Path, folder: Path) -> Iterator[str]:
-    """Return `mean ± sd` in the tables of a page that no method of these folders has."""
+    """Return `mean ± sd` in the tables of a page that no records give: for the method and the task that a cell names.
+
+    A row names a method of the records or something else, such as "untrained"; a column a task or, say, a size.
+    """
     archived = {path.parent for path in (ROOT / "results").rglob("records*.zip.xz")}
     for _, heads, rows in tables(path.read_text("utf-8")):
         for column, head in enumerate(heads[1:], start=1):
-            of_task = [each for each in archived if tasks_of(each, head.lower())]  # a column may be one task, as SUBJ
-            known = {text for each in of_task or archived for text in _cells(each, head.lower() if of_task else "")}
+            of_task = [each for each in archived if tasks_of(each, head.lower())]
+            known = set().union(*(_cells(each, head.lower() if of_task else "") for each in of_task or archived))
             for cells in rows:
-                if re.fullmatch(r"\d+\.\d\d ± \d+\.\d\d", cells[column]) and cells[column] not in known:
+                words = re.match("`(.+?)`", cells[0])
+                own = {text for method, text in known if words and method == words[1]} or {text for _, text in known}
+                if re.fullmatch(r"\d+\.\d\d ± \d+\.\d\d", cells[column]) and cells[column] not in own:
                     yield f"{path.relative_to(ROOT)}, {cells[0]}, {head}: no records give {cells[column]}"
 
 
 @cache
-def _cells(folder: Path, task: str) -> frozenset[str]:
-    """Return `mean ± sd` of every method, size and checkpoint: on this task or group, or on all averages."""
+def _cells(folder: Path, task: str) -> frozenset[tuple[str, str]]:
+    """Return method and `mean ± sd` at every size and checkpoint: on this task or group, or on all averages."""
     texts = set()
     for select in records(folder).checkpoint.unique():
         single = {task.partition("@")[0] for task in records(folder).task.unique() if ":" in task}
         for names in (task,) if task else ("", *GROUPS, *single):
             if tasks := tasks_of(folder, names):
                 table = scores(folder, tasks, select)
-                texts |= {f"{m:.2f} ± {s:.2f}" for m, s in zip(table.mean(axis=1), table.std(axis=1), strict=True)}
+                columns = zip(table.index, table.mean(axis=1), table.std(axis=1), strict=True)
+                texts |= {(index[0], f"{m:.2f} ± {s:.2f}") for index, m, s in columns}
     return frozenset(texts)
 
 

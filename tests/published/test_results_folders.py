@@ -169,6 +169,7 @@ def test_an_unpaired_comparison_is_recomputed(tmp_path: Path, monkeypatch: pytes
         ("compare.md", "| better |", "| worse |", "conclusion worse, recomputed better"),
         ("compare.md", "| +0.48 |", "| +0.84 |", "difference +0.84, recomputed +0.48"),
         ("README.md", "60.01 ± 0.17", "60.01 ± 0.18", "no records give 60.01 ± 0.18"),
+        ("README.md", "| SimCSE | 59.53 ± 0.05", "| `simcse+mean` | 59.82 ± 0.09", "no records give 59.82 ± 0.09"),
         ("README.md", "<!-- simcse+mean = mean", "<!-- simcse+mean > mean", "it is equivalent"),
         ("README.md", "<!-- declutr-sentence,declutr > mean; 100,1000,10000 -->", "", "without a comment"),
     ],
