@@ -224,12 +224,12 @@ def _cells(folder: Path, task: str) -> frozenset[tuple[str, str]]:
     """Return method and `mean ± sd` at every size and checkpoint: on this task or group, or on all averages."""
     texts = set()
     for select in records(folder).checkpoint.unique():
-        single = {task.partition("@")[0] for task in records(folder).task.unique() if ":" in task}
+        single = {name.partition("@")[0] for name in records(folder).task.unique() if ":" in name}
         for names in (task,) if task else ("", *GROUPS, *single):
             if tasks := tasks_of(folder, names):
                 table = scores(folder, tasks, select)
                 columns = zip(table.index, table.mean(axis=1), table.std(axis=1), strict=True)
-                texts |= {(index[0], f"{m:.2f} ± {s:.2f}") for index, m, s in columns}
+                texts |= {(method, f"{m:.2f} ± {s:.2f}") for (method, _), m, s in columns}
     return frozenset(texts)
 
 
