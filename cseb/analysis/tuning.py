@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean
 
 from cseb.records.record import Record, Tuning
@@ -33,6 +33,15 @@ def mean_dev(trials: Iterable[Record]) -> float:
     return fmean(map(dev_score, trials))
 
 
+def tried(record: Record, options: str) -> str:
+    """Return `options`, such as `recipe(learning_rate=0.001)`, with the values that a run had.
+
+    The text in a trial itself is that of the search which trained it; a later one with other options may share it.
+    """
+    values = {(each.part.name, name): value for each in record.parts for name, value in each.part.options}
+    return ", ".join(f"{part}({name}={values.get((part, name))!r})" for part, name, _ in OPTION.findall(options))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sensitivity:
     """The trials of one method at one size.
@@ -55,25 +64,26 @@ def sensitivities(reported: Iterable[Record], trials: Mapping[str, Record]) -> l
 
     Runs that made the same choice with a smaller budget are counted in.
     """
-    tried: dict[tuple[str, int, str], dict[str, Record]] = {}
+    searches: dict[tuple[str, int, str], dict[str, Record]] = {}
     largest: dict[tuple[str, int, str], Tuning] = {}  # budget
     for record in reported:
         behind = {key: trials[key] for key in record.tuning.trials if key in trials} if record.tuning else {}
         if not behind or record.tuning is None:
             continue
-        choice = record.method, next(iter(behind.values())).subset.size, record.tuning.options
-        tried.setdefault(choice, {}).update(behind)
-        largest[choice] = max(largest.get(choice, record.tuning), record.tuning, key=lambda tuning: len(tuning.trials))
+        tuning = replace(record.tuning, options=tried(record, record.tuning.options))
+        choice = record.method, next(iter(behind.values())).subset.size, tuning.options
+        searches.setdefault(choice, {}).update(behind)
+        largest[choice] = max(largest.get(choice, tuning), tuning, key=lambda each: len(each.trials))
     return [
         _sensitivity(method, size, largest[method, size, options], list(behind.values()))
-        for (method, size, options), behind in tried.items()
+        for (method, size, options), behind in searches.items()
     ]
 
 
-def _sensitivity(method: str, size: int, tuning: Tuning, tried: Sequence[Record]) -> Sensitivity:
+def _sensitivity(method: str, size: int, tuning: Tuning, trials: Sequence[Record]) -> Sensitivity:
     by_value: dict[str, list[Record]] = {}
-    for trial in tried:
-        by_value.setdefault(_value(trial.tuning.options) if trial.tuning else "", []).append(trial)
+    for trial in trials:
+        by_value.setdefault(_value(tried(trial, tuning.options)), []).append(trial)
     return Sensitivity(
         method=method,
         size=size,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from math import isfinite
 
 from cseb.analysis.comparable import is_untrained, stale
-from cseb.analysis.tuning import dev_score
+from cseb.analysis.tuning import dev_score, tried
 from cseb.errors import CsebError
 from cseb.methods.grammar import parse_method
 from cseb.records.method_text import part_differences, stated
@@ -82,12 +82,12 @@ def _tuning(record: Record, store: Store) -> Iterator[Row]:
     yield ("chosen" if tuning.trials else "tried"), plain(f"{tuning.options}, on {tuning.dev}")
     for key in tuning.trials:
         trial = store.find(key)
-        if trial is None or trial.tuning is None:
+        if trial is None:
             yield f"trial {plain(key)}", "not in this folder"
         else:
             score = dev_score(trial)
             shown = f"dev {score:.4f}" if isfinite(score) else "collapsed"
-            yield f"trial {key}", plain(f"{trial.tuning.options}, seed {trial.seed}: {shown}")
+            yield f"trial {key}", plain(f"{tried(trial, tuning.options)}, seed {trial.seed}: {shown}")
 
 
 def _protocol(record: Record) -> Iterator[Row]:

@@ -64,7 +64,7 @@ class Results:
         return f"Results({str(self.folder)!r}: {', '.join(counts)})"
 
     def tuning(self) -> pd.DataFrame:
-        """Return one row for each trial of tuning.
+        """Return one row for each trial of tuning, or one for each search that it belongs to.
 
         Columns: method, size in sentences, options (the values tried), seed, dev (the score that chooses, NaN for a
         collapsed encoder), chosen (whether a reported run has these values), key.
@@ -73,23 +73,26 @@ class Results:
 
         import pandas as pd
 
-        from cseb.analysis.tuning import dev_score
+        from cseb.analysis.tuning import dev_score, tried
 
-        chosen = {
-            (key, record.tuning.options) for record in self.records if record.tuning for key in record.tuning.trials
-        }
+        chosen: dict[str, dict[str, None]] = {}  # by trial: what the searches with it chose
+        for record in self.records:
+            if record.tuning:
+                for key in record.tuning.trials:
+                    chosen.setdefault(key, {})[tried(record, record.tuning.options)] = None
         rows = [
             {
                 "method": trial.method,
                 "size": trial.subset.size,
-                "options": trial.tuning.options,
+                "options": options,
                 "seed": trial.seed,
                 "dev": score if math.isfinite(score := dev_score(trial)) else math.nan,
-                "chosen": (trial.key, trial.tuning.options) in chosen,
+                "chosen": options in chosen.get(trial.key, {}),
                 "key": trial.key,
             }
             for trial in self.trials
             if trial.tuning is not None
+            for options in dict.fromkeys(tried(trial, each) for each in chosen.get(trial.key, [trial.tuning.options]))
         ]
         return pd.DataFrame(rows, columns=["method", "size", "options", "seed", "dev", "chosen", "key"])
 

@@ -6,6 +6,7 @@ job with the recipe, steps and checkpoint rule of the reported runs, with seeds 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
@@ -142,12 +143,13 @@ def search(tune: Tune, dev: str, cells: Sequence[Cell], records: Mapping[str, Re
 
     If the best value of a method is at an edge, a further value is added for every method, until all are inside. dev:
     the task that chooses, as records name it. cells: the methods that train, at each size of the search. records: of
-    trials, by key. Raises: BadBenchmark if an option changes nothing in a method.
+    trials, by key. Raises: BadBenchmark if an option changes nothing in a method, or no value of a method works.
     """
     spaces = tune.spaces()
     trials: dict[tuple[str, int, Settings], list[Job]] = {}
     while True:
         best: dict[tuple[str, int], Settings] = {}
+        useless: list[Cell] = []  # each value failed or collapsed
         keys: dict[tuple[str, int], tuple[str, ...]] = {}
         for cell in cells:
             space = spaces[_group(spaces, cell.label)]
@@ -161,9 +163,18 @@ def search(tune: Tune, dev: str, cells: Sequence[Cell], records: Mapping[str, Re
             if all(key in records for key in keys[cell.label, cell.size]):
                 scores = {settings: mean_dev(records[job.key] for job in each) for settings, each in jobs.items()}
                 best[cell.label, cell.size] = max(candidates, key=lambda each: scores[each])  # the first of equals
+                if max(scores.values()) == -math.inf:
+                    useless.append(cell)
         if len(best) < len(cells):
             return Search(_by_seed(trials.values()), None)
         if (wider := _wider(tune, spaces, best)) is None:
+            if useless:
+                label, size = useless[0].label, useless[0].size
+                names = " or ".join(spaces[_group(spaces, label)])
+                raise BadBenchmark(
+                    f"tune: with every value of {names} a seed of {label} failed or collapsed at {size:,} sentences, "
+                    f"so that none can be chosen; give other values, or leave the method out"
+                )
             chosen = {}
             for place, settings in best.items():
                 name = _group(spaces, place[0])
@@ -220,12 +231,14 @@ def _wider(tune: Tune, spaces: Spaces, best: Mapping[tuple[str, int], Settings])
         for name, space in spaces.items():
             option, values = list(space.items())[place]
             chosen = [settings[place][1] for (label, _), settings in best.items() if _group(spaces, label) == name]
-            low, high = values[0] in chosen, values[-1] in chosen
-            added = len(values) - len(start[name][option])
-            further = None if added == tune.further else (_further(values[::-1]) if low else _further(values))
-            if further is not None:
-                wanted |= low or high
-                wider[name] = {**space, option: (further, *values) if low else (*values, further)}
+            if len(values) - len(start[name][option]) == tune.further:
+                continue
+            if values[0] in chosen and (lower := _further(values[::-1])) is not None:
+                wider[name] = {**space, option: (lower, *values)}
+                wanted = True
+            elif (higher := _further(values)) is not None:
+                wider[name] = {**space, option: (*values, higher)}
+                wanted |= values[-1] in chosen
         if wanted and len(wider) == len(spaces):
             return wider
     return None

@@ -3,15 +3,19 @@
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from cseb.analysis.tuning import dev_score, footer, sensitivities
+from cseb.commands.results import Results
 from cseb.errors import CsebError
 from cseb.experiment.benchmark import Benchmark, load, override, text
 from cseb.experiment.job import Job
 from cseb.experiment.plan import plan
 from cseb.experiment.tuning import FIRST_SEED
+from cseb.methods.spec import part
+from cseb.records.method_text import Stated
 from cseb.records.record import Record, Trace
 from cseb.reports.tuning_tables import dev_score_grids
 from tests.experiment.conftest import Make
@@ -122,6 +126,23 @@ def test_a_value_with_which_a_seed_collapsed_is_tried_and_not_chosen(make: Make)
     assert stages == [8, 2] and reported(jobs) == {("simcse", 500): {1e-3}}
 
 
+def test_no_value_is_chosen_if_all_failed_or_collapsed(make: Make) -> None:
+    grid = make(methods="simcse,micse", fractions=[0.5], tune={"further": 1})
+    message = "with every value of recipe.learning_rate a seed of micse failed or collapsed at 500 sentences"
+    with pytest.raises(CsebError, match=message):
+        run(grid, lambda job: None if job.label == "micse" and job.seed == FIRST_SEED else peak(1e-3)(job))
+
+
+def test_a_method_at_an_edge_without_a_further_value_does_not_end_the_search_for_others(make: Make) -> None:
+    def size(job: Job) -> int:
+        return int(str(dict(job.method.memory.options)["size"]))
+
+    grid = make(methods="simcse+moco,esimcse", fractions=[0.5], tune={"options": {"queue.size": [1, 2, 4]}})
+    jobs, _ = run(grid, lambda job: float(min(size(job), 16) if job.label == "esimcse" else -size(job)))
+    chosen = {job.label: size(job) for job in jobs if job.purpose == "reported"}
+    assert chosen == {"simcse+moco": 1, "esimcse": 16}
+
+
 def test_the_lower_of_equal_values_is_chosen(make: Make) -> None:
     jobs, _ = run(make(methods="simcse", fractions=[0.5], tune={}), lambda job: float(rate(job) in (3e-4, 1e-3)))
     assert reported(jobs) == {("simcse", 500): {3e-4}}
@@ -201,19 +222,48 @@ def test_several_tuned_options_are_one_column_each_pair_of_values(make: Make) ->
     assert "collapsed" in [entry.text for entry in grid.rows[0]]
 
 
+def test_a_trial_that_two_searches_share_is_shown_with_the_value_of_each(make: Make) -> None:
+    records: dict[str, Record] = {}
+
+    def world(job: Job) -> float:
+        options = {name: value for part in job.method.parts() for name, value in part.options}
+        return 60 - abs(float(str(options["temperature"])) - 0.2) - abs(float(str(options["dropout"])) - 0.1)
+
+    def shown(name: str, best: str) -> Mapping[str, float]:
+        values: list[float] = [0.05, 0.1, 0.2]
+        scale = "infonce(temperature=0.1), recipe(dropout=0.1)"
+        search = make(methods="simcse", fractions=[0.5], scale=scale, tune={"options": {name: values}, "further": 0})
+        jobs, _ = run(search, world, records)
+        trials = {key: record for key, record in records.items() if record.purpose == "tuning"}
+        reported = [records[job.key] for job in jobs if job.purpose == "reported"]
+        [found] = sensitivities(reported, trials)
+        assert (found.option, found.chosen) == (name, best)
+        results = Results.of(Path("results"), records.values(), ())
+        assert set(results.tuning().options) >= {f"{name.replace('.', '(')}={value})" for value in values}
+        return found.scores
+
+    assert shown("recipe.dropout", "0.1") == pytest.approx({"0.05": 59.85, "0.1": 59.9, "0.2": 59.8})
+    assert shown("infonce.temperature", "0.2") == pytest.approx({"0.05": 59.85, "0.1": 59.9, "0.2": 60.0})
+    assert sum(record.purpose == "tuning" for record in records.values()) == 2 * 5  # they share the trials of 0.1
+
+
 def test_a_value_with_brackets_is_one_value(make: Make) -> None:
     records: dict[str, Record] = {}
     run(make(methods="simcse", fractions=[0.5], tune={"further": 0}), peak(3e-4), records)
     for key, record in records.items():
         if record.tuning:
-            named = record.tuning.options.replace("recipe(learning_rate=", "teacher(encoder='a (") + ", recipe(steps=5)"
-            named = named.replace("), recipe", ")'), recipe")
-            records[key] = record.model_copy(update={"tuning": replace(record.tuning, options=named)})
+            [rate] = [part.options["learning_rate"] for part in record.parts if part.part.name == "recipe"]
+            teacher = part("teacher", encoder=f"a ({rate})")
+            changes = {
+                "tuning": replace(record.tuning, options=f"{teacher}, recipe(steps=5)"),
+                "parts": (*record.parts, Stated(teacher, 1)),
+            }
+            records[key] = record.model_copy(update=changes)
     trials = {key: record for key, record in records.items() if record.purpose == "tuning"}
     [grid] = dev_score_grids(sensitivities((r for r in records.values() if r.purpose == "reported"), trials))
     assert grid.title.startswith("Dev score by teacher.encoder, recipe.steps")
     assert sorted(column.title for column in grid.columns[1:]) == [
-        f"'a ({rate})', 5" for rate in ("0.0001", "0.0003", "0.001", "0.003")
+        f"'a ({rate})', 60" for rate in ("0.0001", "0.0003", "0.001", "0.003")
     ]
 
 
