@@ -192,8 +192,8 @@ def correlation(pairs: Iterable[tuple[Sample, Sample]]) -> float | None:
 def best_methods(candidates: Sequence[Sample]) -> tuple[str, ...]:
     """Return the methods to print in bold: the best, and those not significantly different from it.
 
-    All pairs are corrected together. A method with too few seeds for a test is left out; all are returned if that holds
-    for the best one.
+    All pairs are corrected together. A method with too few seeds for a test, or none in common with the best one, is
+    left out; all are returned if that holds for the best one.
     """
     ordered = sorted(candidates, key=lambda sample: -sample.mean)
     if not ordered:
@@ -204,8 +204,8 @@ def best_methods(candidates: Sequence[Sample]) -> tuple[str, ...]:
         for pair in family(all_pairs(ordered)).pairs
         if best in (pair.a, pair.b)
     }
-    others = [sample.method for sample in ordered[1:]]
-    if all(conclusions.get(other) == "too few seeds" for other in others):
+    others = {sample.method: conclusions.get(sample.method, "too few seeds") for sample in ordered[1:]}
+    if all(conclusion == "too few seeds" for conclusion in others.values()):
         return (best, *others)
     different = ("better", "worse", "too few seeds")
-    return (best, *(other for other in others if conclusions.get(other) not in different))
+    return (best, *(other for other, conclusion in others.items() if conclusion not in different))

@@ -156,10 +156,12 @@ def print_comparison(
 
 def _in_short(sheets: Sequence[Sheet]) -> Iterator[Sheet]:
     """Yield one table for each encoder and corpus, with a line for each pair and size."""
+    from cseb.reports.comparison_report import IN_SHORT
     from cseb.reports.document import Line, Sheet
 
     alike: dict[tuple[object, object, str], list[Line]] = {}
-    mixed = tuple(dict.fromkeys(note for sheet in sheets for note in sheet.notes if note.startswith("Mixed (")))
+    by_size = [sheet for sheet in sheets if any("size" in line.values for line in sheet.lines)]
+    kept = tuple(dict.fromkeys(note for sheet in by_size for note in sheet.notes if note.startswith(IN_SHORT)))
     for sheet in sheets:
         for line in sheet.lines if sheet.name == "effects" else ():
             if "size" in line.values:  # not the average over sizes
@@ -179,7 +181,7 @@ def _in_short(sheets: Sequence[Sheet]) -> Iterator[Sheet]:
             else f"{title}: untrained encoders, {over}",
             heads=heads if trained else UNTRAINED_HEADS,
             lines=tuple(Line(cells=cells(line), values=line.values) for line in ordered),
-            notes=(_scope_note(lines) if trained else UNTRAINED_NOTE, *mixed),
+            notes=(_scope_note(lines) if trained else UNTRAINED_NOTE, *kept),
         )
     if not alike:
         yield from (sheet for sheet in sheets if sheet.name == "effects")

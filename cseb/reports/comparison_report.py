@@ -23,6 +23,7 @@ from cseb.statistics.paired import MARGIN, STILL
 from cseb.text import percent, plain, quantity
 
 DEFAULT_BASELINE = "simcse"  # the baseline where none is named and the study has it
+IN_SHORT = ("Mixed (", "Failed or collapsed", "Not compared")  # how notes begin that the short table shows, too
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +56,9 @@ def sheets(study: Study, query: ComparisonQuery, item_scores: ItemScores) -> lis
     for size in sizes:
         where = f"at {percent(study.sizes[size])} of the corpus ({quantity(size, 'sentence')})"
         values: dict[str, Value] = {"fraction": study.sizes[size], "size": size}
-        shown += _compared(study, query, tasks, by_size[size], f"{query.select} checkpoint", where, values)
+        of_size = _compared(study, query, tasks, by_size[size], f"{query.select} checkpoint", where, values)
+        lost = tuple(_lost(study, size, by_size[size], where))
+        shown += [replace(sheet, notes=(*sheet.notes, *lost)) for sheet in of_size]
     if len(sizes) > 1:
         scores = f"mean over the curve from {sizes[0]:,} to {quantity(sizes[-1], 'sentence')} (log scale)"
         curves = paired.curve(sizes, list(by_size.values()))
@@ -74,6 +77,16 @@ def sheets(study: Study, query: ComparisonQuery, item_scores: ItemScores) -> lis
         shown[place] = replace(sheet, notes=tuple(note for note in sheet.notes if note not in shown_notes))
         shown_notes |= set(sheet.notes)
     return shown
+
+
+def _lost(study: Study, size: int, candidates: Sequence[Sample], where: str) -> Iterator[str]:
+    """Yield a note on runs that failed or collapsed: a difference without them holds for the others only."""
+    seeds = {
+        sample.method: [seed for seed in sorted(study.runs[sample.method, size]) if seed not in sample.points]
+        for sample in candidates
+    }
+    if lost := [f"{plain(method)} (seeds {ranges(without)})" for method, without in seeds.items() if without]:
+        yield f"Failed or collapsed {where}, and so in no difference: {'; '.join(lost)}."
 
 
 def baseline_of(study: Study, named: str) -> str:
@@ -121,7 +134,11 @@ def _compared(
     if query.paired and (unequal := [f"{plain(method)} {ranges(seeds)}" for method, seeds in absent.items() if seeds]):
         notes.append(f"Seeds without scores (missing, failed or collapsed), excluded from pairs: {'; '.join(unequal)}.")
     if without := [plain(method) for method in study.methods if method not in methods]:
-        notes.append(f"Not compared, without scores here: {', '.join(without)}.")
+        notes.append(f"Not compared {where}, without scores: {', '.join(without)}.")
+    compared = {method for pair in family.pairs for method in (pair.a, pair.b)}
+    if apart := [plain(method) for method in methods if method not in compared]:
+        others = plain(query.baseline) if query.baseline else "another method"
+        notes.append(f"Not compared {where}, no seed in common with {others}: {', '.join(apart)}.")
     yield effects(family, subject, notes)
 
 

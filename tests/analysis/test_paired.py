@@ -104,6 +104,9 @@ def test_the_best_methods_are_those_that_do_not_differ_significantly() -> None:
     assert best(records) == {"b", "c"}
     assert best([record for record in records if record.seed < 4], items=False) == {"a", "b", "c", "d"}
     assert best_methods([]) == ()
+    others = {"a": 0, "b": 0, "c": 0, "d": 100}  # no seed of d is one of the others
+    apart = [each.model_copy(update={"seed": each.seed + others[each.method]}) for each in records]
+    assert best(apart, items=False) == {"b", "c"}
     assert best([record for record in records if record.seed < 4 or record.method != "b"]) == {"c"}
     assert len(best([record for record in records if record.seed < 4 or record.method != "c"])) == 4
 

@@ -1,6 +1,7 @@
 """`cseb compare` from records on a disk, and what `--dry-run` says before the money is spent."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +22,6 @@ from tests.world import WORLD
 def results(tmp_path: Path) -> Path:
     """Two methods, one share, five seeds on a task of the embedded world, with items."""
     import hashlib
-    from dataclasses import replace
 
     data = load_task("toy-captions", None)
     gold = np.concatenate([each.gold for each in data.subsets])
@@ -70,6 +70,17 @@ def test_the_answer_is_one_line_for_each_pair_and_size(results: Path) -> None:
     full = call("compare", results, "--detail").stdout
     assert "seeds needed" in full
     assert len(full.splitlines()) > 20
+
+
+def test_the_answer_names_seeds_that_failed_or_collapsed(results: Path) -> None:
+    store = Store(results)
+    for run in store.load()[0]:
+        if run.method == "micse" and run.seed in (1, 3):
+            collapsed = tuple(replace(score, value=None) for score in run.scores)
+            store.write(run.model_copy(update={"scores": collapsed}), {})
+    shown = " ".join(call("compare", results).stdout.split())
+    note = "Failed or collapsed at 0.1 % of the corpus (100 sentences), and so in no difference: micse (seeds 1,3)."
+    assert note in shown
 
 
 def test_a_page_is_written_to_a_file(results: Path, tmp_path: Path) -> None:

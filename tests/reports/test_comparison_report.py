@@ -141,13 +141,16 @@ def test_curves_of_methods_without_a_common_seed_at_one_size_are_compared_where_
     shown = sheets(gather(values), ComparisonQuery(baseline="simcse", select="last"), world.item_scores())
     curve = [each for each in shown if each.name == "effects"][-1]
     assert [line.cells[0] for line in curve.lines] == ["same"]
+    notes = [note for sheet in shown for note in sheet.notes if note.startswith("Not compared")]
+    assert notes[0] == "Not compared at 1 % of the corpus (1,000 sentences), no seed in common with simcse: good."
 
 
 def test_a_method_without_scores_is_named() -> None:
     world, records = study({"simcse": 0, "good": 3, "gone": 1}, sizes=(100, 1000))
     kept = [record for record in records if (record.method, record.subset.size) != ("gone", 100)]
     shown = sheets(gather(kept), ComparisonQuery(baseline="simcse", select="last"), world.item_scores())
-    assert "Not compared, without scores here: gone." in shown[0].notes
+    [note] = [note for note in shown[0].notes if note.startswith("Not compared")]
+    assert note == "Not compared at 0.1 % of the corpus (100 sentences), without scores: gone."
     assert [each.name for each in shown] == ["effects"] * 3
 
 
