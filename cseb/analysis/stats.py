@@ -134,12 +134,17 @@ def _cell(scores: Mapping[int, float | Absent], keys: Mapping[int, str]) -> Cell
     )
 
 
-def word_baselines(records: Iterable[Record], tasks: Sequence[str]) -> dict[str, float]:
-    """Return the average of bag-of-words baselines of the installed version that have all tasks, by encoder name."""
+def word_baselines(records: Iterable[Record], tasks: Sequence[str], study: Iterable[Record]) -> dict[str, float]:
+    """Return the average of bag-of-words baselines of the installed version that have all tasks, by encoder name.
+
+    study: the runs to compare them with; a baseline scored on other data of a task is left out.
+    """
+    data = {score.task: score.data for record in study for score in record.scores if score.data}
     baselines = {}
     for record in records:
         average = score(record, tasks, "last") if record.encoder.name.startswith("words:") else "missing"
-        if not isinstance(average, str) and not stale(record):
+        alike = all(data.get(score.task, score.data) == score.data for score in record.scores if score.task in tasks)
+        if alike and not isinstance(average, str) and not stale(record):
             baselines[record.encoder.name] = average
     return baselines
 

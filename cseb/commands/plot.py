@@ -68,7 +68,7 @@ def _drawn(kind: str, records: Sequence[Record], query: StudyQuery) -> Plot:
     study = query.study(trained)
     if not any(study.sizes):
         raise BadResults("nothing was trained in these records, so there is no number of sentences to draw at")
-    words = word_baselines(records, study.chosen(query.tasks))
+    words = word_baselines(records, study.chosen(query.tasks), study.records)
     baselines = {plain(name.partition(":")[2]): score for name, score in words.items()}
     draw = scores.curves if kind == "curves" else scores.seeds
     return draw(few_shot(trained, (), query), baselines)

@@ -185,6 +185,6 @@ def _with_word_baselines(table: Table, records: Sequence[Record]) -> Table:
     notes = []
     for tasks in alike.values():
         over = "average over these tasks" if len(alike) == 1 else averaged(tasks)
-        baselines = word_baselines(records, tasks)
+        baselines = word_baselines(records, tasks, table.study.records)
         notes += [f"Baseline {plain(name)}, {over}: {score:.2f}." for name, score in baselines.items()]
     return table.noted(*notes)

@@ -6,7 +6,7 @@ import hashlib
 import json
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -74,7 +74,7 @@ def evaluate(
             failed[task.name] = str(result)
             continue
         scored.append((task, data))
-        scores.append(replace(score_of(task, *result, "last"), data=data.sha256()))
+        scores.append(score_of(task, data, *result, "last"))
         items[f"{versioned(task)}/last"] = result[1]
     failed |= _collapsed(scores, embed.not_finite)
     if not scored:

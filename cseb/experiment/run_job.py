@@ -110,13 +110,13 @@ def _scores(encoder: Encoder, tasks: list[tuple[Task, Loaded]], select: Select) 
     outcomes = score_all(tasks, encoder.embed, tuner_of(encoder.embed))
     scores: list[Score] = []
     items: dict[str, Items] = {}
-    for (task, _), (outcome, each) in zip(tasks, outcomes, strict=True):
-        scores.append(score_of(task, outcome, each, select))
+    for (task, data), (outcome, each) in zip(tasks, outcomes, strict=True):
+        scores.append(score_of(task, data, outcome, each, select))
         items[f"{versioned(task)}/{select}"] = each
     return scores, items
 
 
-def score_of(task: Task, outcome: Outcome, items: Items, select: Select) -> Score:
+def score_of(task: Task, data: Loaded, outcome: Outcome, items: Items, select: Select) -> Score:
     """Return the outcome of a task as records have it."""
     return Score(
         task=versioned(task),
@@ -125,6 +125,7 @@ def score_of(task: Task, outcome: Outcome, items: Items, select: Select) -> Scor
         value=outcome.value,
         detail=outcome.detail,
         items=len(items),
+        data=data.sha256(),
     )
 
 

@@ -113,7 +113,7 @@ class Score:
     value: Points | None  # the main figure of the protocol; None when the encoder has collapsed
     detail: dict[str, Figure | None]  # such as "spearman.mean" or "spearman.all/headlines"
     items: Count  # examples scored
-    data: str = ""  # sha256 of the task's data, in records of untrained encoders
+    data: str = ""  # sha256 of the task's data; older records of training lack it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=STRICT)
