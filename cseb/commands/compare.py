@@ -200,13 +200,13 @@ def _short_cells(line: Line) -> tuple[str, ...]:
     """Return the cells of the short table from a line of the full one."""
     from cseb.text import percent
 
-    method, difference, seeds, _, both, _, p, conclusion, *_ = line.cells
+    method, difference, seeds, items, both, _, p, conclusion, *_ = line.cells
     fraction, size = cast(float, line.values["fraction"]), cast(int, line.values["size"])
     return (
         method,
         f"{size:,} ({percent(fraction)})",
         difference,
-        seeds if both == NONE else both,
+        next((each for each in (both, seeds, items) if each != NONE), NONE),
         p,
         conclusion.partition(" (")[0],
     )

@@ -22,6 +22,8 @@ def caption(study: Study, tasks: Sequence[str], selects: Sequence[Select]) -> st
         return f"Scores of untrained encoders; protocol {_protocols(study, tasks)}."
     n = len(study.seeds)
     scores = f"Mean ± sample standard deviation over {n} seeds" if n > 1 else "Scores of one seed"
+    if n == 1 and any(len(by_seed) > 1 for by_seed in study.runs.values()):
+        scores += ", or mean ± sample standard deviation over n seeds"
     dev = plain(_dev(study)[0]).partition("@")[0]
     chosen = {"best": f"best checkpoint on {dev}", "last": "last checkpoint"}
     return f"{scores}; {' and '.join(chosen[select] for select in selects)}; protocol {_protocols(study, tasks)}."

@@ -1,6 +1,7 @@
 """`cseb compare` from records on a disk, and what `--dry-run` says before the money is spent."""
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -70,6 +71,15 @@ def test_the_answer_is_one_line_for_each_pair_and_size(results: Path) -> None:
     full = call("compare", results, "--detail").stdout
     assert "seeds needed" in full
     assert len(full.splitlines()) > 20
+
+
+def test_one_shared_seed_has_the_interval_for_new_examples(results: Path) -> None:
+    for path in (results / "runs").iterdir():
+        if json.loads(path.read_text())["seed"]:
+            path.unlink()
+    [row] = [line for line in call("compare", results).stdout.splitlines() if line.startswith("micse ")]
+    low, high = re.search(r"(-?[\d.]+) to (-?[\d.]+)", row).groups()
+    assert 0 < float(low) < float(high) and "n = 1" in row
 
 
 def test_the_answer_names_seeds_that_failed_or_collapsed(results: Path) -> None:

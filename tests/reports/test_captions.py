@@ -23,6 +23,8 @@ def test_the_caption_states_what_a_cell_is() -> None:
     )
     assert says(table.notes, "Protocol: simcse-sts@1 on sts12@1, sts13@1, sickr@1; tasks are averaged within each seed")
     assert few_shot([record()]).caption.startswith("Scores of one seed;")
+    one = [record("simcse", 100, seed) for seed in range(3)] + [record("micse", 100, 0)]
+    assert few_shot(one).caption.startswith("Scores of one seed, or mean ± sample standard deviation over n seeds;")
 
 
 @pytest.mark.parametrize("dev", ["stsb-dev@1", "clinc150-dev@1", "banking77-dev@1"])  # pairs, queries, questions
