@@ -109,13 +109,13 @@ def load(ref: str) -> Benchmark:
     """
     if ref in shipped.benchmark_names():
         path = shipped.benchmarks() / f"{ref}.yaml"
-        return _checked(_mapping(path), str(path))
+        return _own_methods(_checked(_mapping(path), str(path)), str(path))
     try:
         is_file = Path(ref).exists() and not Path(ref).is_dir()
     except OSError:  # such as a name that is too long
         is_file = False
     if is_file:
-        return _checked(_mapping(Path(ref)), ref)
+        return _own_methods(_checked(_mapping(Path(ref)), ref), ref)
     if Path(ref).suffix in (".yaml", ".yml") or len(Path(ref).parts) > 1:
         raise BadBenchmark(f"benchmark file {ref[:200]!r}: no such file")
     raise UnknownName("benchmark", ref[:200], shipped.benchmark_names())
@@ -207,6 +207,17 @@ def _checked(values: dict[str, Any], where: str) -> Benchmark:
     return benchmark
 
 
+def _own_methods(benchmark: Benchmark, where: str) -> Benchmark:
+    """Return the benchmark of a file. Raises: BadBenchmark if it has options for a method that it lacks."""
+    methods = labels(benchmark.methods) if benchmark.methods else ()
+    tuned = benchmark.tune.per_method if benchmark.tune is not None else {}
+    for field, named in (("per_method", benchmark.per_method), ("tune: per_method", tuned)):
+        if other := [name for name in named if methods and name not in methods]:
+            near = did_you_mean(other[0], methods)
+            raise BadBenchmark(f"{where}: {field} names {other[0]!r}, which is not among its methods; {near}")
+    return benchmark
+
+
 def _explained(detail: ErrorDetails) -> str:
     """Return an error of pydantic as text: the field, its value, what is allowed."""
     field = ".".join(str(step)[:40] for step in detail["loc"])
@@ -243,4 +254,4 @@ def load_item_scores(store: Store, records: Iterable[Record]) -> ItemScores:
 def stored_benchmark(folder: Path, name: str) -> Benchmark | None:
     """Return the benchmark that `cseb run` stored beside its records; None if it is missing. Raises: BadBenchmark."""
     path = folder / f"benchmark-{name}.yaml"
-    return load(str(path)) if path.is_file() else None
+    return _checked(_mapping(path), str(path)) if path.is_file() else None  # `--methods` may have left some out

@@ -71,6 +71,11 @@ def test_lists_and_single_values_and_yaml_s_small_numbers_are_read(tmp_path: Pat
         ({"per_method": {"simcse": "recipe(stepz=3)"}}, ["per_method simcse", "did you mean steps"]),
         ({"per_method": {"simcse+ami( )": "recipe(steps=3)"}}, ["per_method has 'simcse+ami( )'", "simcse+ami"]),
         ({"per_method": ["simcse"]}, ["per_method"]),
+        ({"per_method": {"simsce": "recipe(steps=3)"}}, ["per_method names 'simsce'", "did you mean simcse"]),
+        (
+            {"dev": "stsb-dev", "tune": {"per_method": {"micse": {"recipe.steps": [1, 2, 3, 4]}}}},
+            ["tune: per_method names 'micse'"],
+        ),
         ({"check": {"sizes": [0]}}, ["check.sizes.0"]),
         ({"name": "../up"}, ["name", "'../up'"]),
         ({"encoder": "a\x00b"}, ["encoder"]),
