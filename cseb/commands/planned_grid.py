@@ -121,7 +121,7 @@ def inputs(benchmark: Benchmark) -> list[tuple[str, str, str, str, str]]:
         known = _cached("/".join(parts[:2]), parts[2], "dataset")
         rows.append(("corpus", corpus, "", HERE if known else "no", "" if known else DOWNLOADED))
     elif kind not in ("data", "wikipedia", "hub"):
-        missing = not Path(corpus).exists()
+        missing = not Path(file if kind == "generated" else corpus).exists()
         rows.append(("corpus", corpus, "", "no" if missing else HERE, "name an existing file" if missing else ""))
     tasks = [task.name for names in (benchmark.tasks, benchmark.dev) if names for task in parse_tasks(names)]
     for data in data_sets().values():
@@ -140,6 +140,10 @@ def missing_inputs(benchmark: Benchmark) -> tuple[list[str], list[str]]:
 def _cached(repository: str, file: str, kind: str = "model") -> bool:
     """Return whether a file of the hub is in the cache on this machine."""
     from huggingface_hub import try_to_load_from_cache
+    from huggingface_hub.errors import HFValidationError
 
     name, _, revision = repository.partition("@")
-    return isinstance(try_to_load_from_cache(name, file, revision=revision or None, repo_type=kind), str)
+    try:
+        return isinstance(try_to_load_from_cache(name, file, revision=revision or None, repo_type=kind), str)
+    except HFValidationError:  # no name of a repository, which is said where it is opened
+        return False

@@ -68,10 +68,13 @@ def _drawn(kind: str, records: Sequence[Record], query: StudyQuery) -> Plot:
     study = query.study(trained)
     if not any(study.sizes):
         raise BadResults("nothing was trained in these records, so there is no number of sentences to draw at")
+    table = few_shot(trained, (), query)
+    if not any(cell.values for row in table.rows for cell in row.cells):
+        raise BadResults("no run in these records has a score, so there is nothing to draw; cseb report says why")
     words = word_baselines(records, study.chosen(query.tasks), study.records)
     baselines = {plain(name.partition(":")[2]): score for name, score in words.items()}
     draw = scores.curves if kind == "curves" else scores.seeds
-    return draw(few_shot(trained, (), query), baselines)
+    return draw(table, baselines)
 
 
 def print_caption(call: Call[str]) -> None:

@@ -125,6 +125,8 @@ def chosen_benchmark(benchmark: str = "demo", *, tune: bool = False, **settings:
     """
     from cseb.experiment import benchmark as benchmarks
 
+    if not isinstance(settings.get("corpus", ""), str | Path):
+        raise BadData("`corpus` is no name; write a list of sentences into a file, one per line, and name the file")
     loaded = benchmarks.load(benchmark)
     fields = {name: value for name, value in settings.items() if name in type(loaded).model_fields}
     values = {name: joined(value) if isinstance(value, Iterable) else value for name, value in fields.items()}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -98,14 +98,19 @@ def corpus_of(sentences: str | Path | Sequence[str], column: str = "", data_dir:
     return pack("sentences", strings(sentences))
 
 
-def strings(sentences: Sequence[str]) -> list[str]:
+def strings(sentences: Iterable[str]) -> list[str]:
     """Return sentences as a list. Raises: BadData unless all are strings."""
     if isinstance(sentences, str):
         raise BadData("one string is given where a list of strings is needed; write [text]")
-    for number, sentence in enumerate(sentences):
+    if isinstance(sentences, Mapping) or hasattr(sentences, "columns"):
+        raise BadData("a table is given where a list of strings is needed; give one of its columns, as table['text']")
+    if not isinstance(sentences, Iterable):
+        raise BadData(f"{type(sentences).__name__} is given where a list of strings is needed")
+    texts = list(sentences)
+    for number, sentence in enumerate(texts):
         if not isinstance(sentence, str):
             raise BadData(f"sentence {number} is {type(sentence).__name__} {str(sentence)[:40]!r}; strings are needed")
-    return list(sentences)
+    return texts
 
 
 @contextmanager

@@ -13,11 +13,12 @@ import pytest
 
 import cseb
 from cseb.commands import describe, screen
+from cseb.errors import BadData
 from cseb.experiment import benchmark as benchmarks
 from cseb.records.record import Record
 from cseb.records.store import Store
 from cseb.text import aligned
-from tests.command_line import call, printed
+from tests.command_line import call, printed, refused
 from tests.conftest import SENTENCES
 from tests.stderr_lines import without_progress
 from tests.world import WORLD
@@ -231,3 +232,17 @@ def test_a_dry_run_lists_what_is_missing_and_needs_no_gpu(tmp_path: Path, monkey
     assert "9 inputs of the run cannot be read: bert-base-uncased, " in result.stderr
     listed = call("run", WORLD, "--methods", "cls", "--seeds", "1", "--dry-run", "--device", "cuda")
     assert listed.exit_code == 0 and "how to get it" not in listed.stderr
+    for option in (("--corpus", "hub:./folder/train.jsonl"), ("--encoder", "a--b/c")):  # no names of the hub
+        refused_run = call("run", "demo", *option, "--dry-run")
+        assert refused_run.exit_code == 2 and option[1].partition(":")[2] in refused_run.stderr
+
+
+def test_a_dry_run_says_what_is_wrong_with_generated_sentences_that_are_here(tmp_path: Path) -> None:
+    (tmp_path / "written.jsonl").write_text('{"sent0": "a", "sent1": "b", "hard_neg": "c"}\n')
+    options = ("--corpus", f"generated:{tmp_path / 'written.jsonl'}", "--sizes", "1", "--dry-run")
+    assert "written.provenance.yaml" in refused("run", "demo", *options)
+
+
+def test_a_list_of_sentences_is_no_corpus_of_a_grid() -> None:
+    with pytest.raises(BadData, match="`corpus` is no name"):
+        cseb.run(methods="simcse", corpus=["a sentence"], workers=1)

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 
@@ -111,6 +112,10 @@ def test_progress_is_shown_on_request(capsys: pytest.CaptureFixture[str], monkey
         ({"sentences": "a sentence"}, BadData, "`sentences` is the text 'a sentence'; give a list of strings"),
         ({"sentences": ["fine", 3]}, BadData, "sentence 1 is int '3'"),
         ({"sentences": []}, BadData, "no sentence"),
+        ({"sentences": None}, BadData, "NoneType is given where a list of strings is needed"),
+        ({"sentences": {"text": SENTENCES}}, BadData, "a table is given"),
+        ({"sentences": pd.DataFrame({"text": SENTENCES})}, BadData, "one of its columns"),
+        ({"sentences": (text for text in SENTENCES[:3])}, CsebError, "fewer than one batch of 32"),
         ({"sentences": SENTENCES[:3]}, CsebError, "fewer than one batch of 32"),
         ({"method": "simsce"}, CsebError, "did you mean simcse"),
         ({"encoder": "no/such"}, BadData, "no/such"),

@@ -8,6 +8,7 @@ import pytest
 
 pytest.importorskip("matplotlib", reason="the extra `plots` is not installed")
 
+import cseb
 from cseb.errors import BadResults, BadSpec
 from cseb.plots import scores, style
 from cseb.plots.style import Plot
@@ -96,6 +97,15 @@ def test_what_cannot_be_drawn_is_said_in_one_line(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(style, "find_spec", lambda name: None)
     with pytest.raises(BadResults, match=r"pip install 'cseb\[plots\]'"):
         style.check(Path("a.png"))
+
+
+def test_runs_without_scores_are_not_drawn(tmp_path: Path) -> None:
+    run = record("simcse", 100, 0)
+    lost = run.model_copy(update={"scores": tuple(replace(score, value=None) for score in run.scores)})
+    stored(tmp_path / "results", lost)
+    with pytest.raises(BadResults, match="no run in these records has a score"):
+        cseb.plot(tmp_path / "results", out=tmp_path / "a.svg")
+    assert not (tmp_path / "a.svg").exists()
 
 
 @pytest.mark.parametrize("kind", ["curves", "seeds"])
