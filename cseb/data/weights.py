@@ -36,6 +36,8 @@ BLOCK = 1 << 20  # bytes read at a time
 def find_encoder(name: str) -> tuple[Path, str]:
     """Return the folder of an encoder, and the sha256 of what decides its vectors: configuration, tokenizer, weights.
 
+    Code that its configuration names, and that runs with trust_remote_code, counts, too.
+
     name: a folder, one that comes with cseb, a hub name such as org/model or org/model@revision, or a decoder that is
     to attend to both sides, bidirectional:org/model. Raises: BadData.
     """
@@ -59,7 +61,10 @@ def encoder_sha256(folder: Path, name: str) -> str:
         raise BadData(f"encoder {name!r}: {error}") from None
     settings = bounded.read_object(folder / SETTINGS) if (folder / SETTINGS).is_file() else {}
     lower_case = [SETTINGS] if settings.get("do_lower_case") is True else []  # older hashes stay valid
-    return sha256_of(matching(folder, (CONFIG, *lower_case, *TOKENIZER, *WEIGHTS)))
+    # Only where a configuration names code: all-MiniLM-L6-v2 comes with train_script.py, which nothing imports.
+    configs = matching(folder, (CONFIG, "tokenizer_config.json"))
+    code = ["*.py"] if any(b'"auto_map"' in bounded.read_bytes(path, checkpoint.LIMIT) for path in configs) else []
+    return sha256_of(matching(folder, (CONFIG, *lower_case, *code, *TOKENIZER, *WEIGHTS)))
 
 
 def locate(name: str) -> Path:

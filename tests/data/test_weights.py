@@ -28,6 +28,21 @@ def test_an_encoder_is_what_is_in_its_files(encoder: Path) -> None:
     assert len(hashes) == 5
 
 
+@pytest.mark.parametrize("config", ["config.json", "tokenizer_config.json"])
+def test_code_that_a_configuration_names_is_part_of_the_hash(encoder: Path, config: str) -> None:
+    def changes() -> bool:
+        """Whether editing a file of code changes the hash."""
+        hashes = set()
+        for code in ("K = 1", "K = 2"):
+            (encoder / "helpers.py").write_text(code)  # which modeling_x.py may import
+            hashes.add(find_encoder(str(encoder))[1])
+        return len(hashes) == 2
+
+    assert not changes()  # a script beside the weights, which is never imported
+    (encoder / config).write_text('{"auto_map": {"AutoModel": "modeling_x.XModel"}}')
+    assert changes()
+
+
 def test_pickles_are_never_opened(encoder: Path) -> None:
     (encoder / "model.safetensors").rename(encoder / "pytorch_model.bin")
     with pytest.raises(BadData, match=r"pytorch_model.bin.*never opened.*save_pretrained"):
