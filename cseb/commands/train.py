@@ -212,7 +212,7 @@ def train(
             data_dir=str(data_dir),
             trust_remote_code=trust_remote_code,
             dev=str(dev or ""),
-            external_inputs=external_inputs(resolved),
+            external_inputs=external_inputs(resolved, folder),
             foreign=foreign(resolved, protocol),
             linear=library,
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -218,6 +219,15 @@ def further_modules(folder: Path) -> tuple[Module, ...]:
         raise BadData(f"{bounded.shown(folder / MODULES)} names a module outside the folder")
     modules = [Module(str(entry.get("type")).rpartition(".")[2], folder / str(entry.get("path"))) for entry in entries]
     return tuple(module for module in modules if module.kind not in READERS and module.kind != "SavedEncoder")
+
+
+def own_modules_sha256(folder: Path) -> str:
+    """Return the hash of the modules after the pooling, in order, and of the prompt. Raises: BadData."""
+    modules = [
+        (module.kind, sha256_of(matching(module.folder, ("config.json", "model.safetensors"))))
+        for module in further_modules(folder)
+    ]
+    return hashlib.sha256(json.dumps([modules, prompt(folder)]).encode()).hexdigest()
 
 
 def prompt(folder: Path) -> str:

@@ -6,9 +6,10 @@ import hashlib
 import json
 from dataclasses import asdict, dataclass
 from functools import cached_property, lru_cache
+from pathlib import Path
 from typing import Any
 
-from cseb.data.weights import external_contents
+from cseb.data.weights import external_contents, own_modules_sha256
 from cseb.methods import third_party
 from cseb.methods.recipe import Recipe
 from cseb.methods.spec import Method
@@ -40,7 +41,7 @@ class Job:
     trust_remote_code: bool
     tasks: str = ""
     dev: str = ""
-    external_inputs: tuple[Source, ...] = ()  # files and models that the method names
+    external_inputs: tuple[Source, ...] = ()  # files and models that the method reads
     along: str = ""  # tasks to score at every look; they decide nothing, so no identity changes
     foreign: tuple[Foreign, ...] = ()  # parts and tasks of other packages
     purpose: Purpose = "reported"
@@ -79,11 +80,15 @@ def _fields(protocol: Protocol) -> dict[str, Any]:
     return asdict(protocol)
 
 
-def external_inputs(method: Method) -> tuple[Source, ...]:
-    """Return the files and models that a resolved method names, as far as they are on this machine. Raises: BadData."""
-    return tuple(
-        Source(name=name, sha256=sha256) for name, sha256 in external_contents(method.external_inputs()).items()
-    )
+def external_inputs(method: Method, folder: Path) -> tuple[Source, ...]:
+    """Return the files and models that a resolved method names, as far as they are on this machine. Raises: BadData.
+
+    folder: of the encoder. The head own_modules reads modules and prompt in it, which the encoder's hash leaves out.
+    """
+    contents = external_contents(method.external_inputs())
+    if method.head.name == "own_modules":
+        contents[method.head.name] = own_modules_sha256(folder)
+    return tuple(Source(name=name, sha256=sha256) for name, sha256 in contents.items())
 
 
 def foreign(method: Method, protocol: Protocol) -> tuple[Foreign, ...]:

@@ -81,7 +81,7 @@ def plan(
     def job(method: Method, size: int, fraction: float, changes: Sequence[Edit], **measured: Any) -> Job:
         resolved = scaled(benchmark, method, fraction, changes)
         others = foreign(resolved, measured["protocol"])
-        read = external_inputs(resolved)
+        read = external_inputs(resolved, folder)
         cell: dict[str, Any] = {"label": str(method), "size": size, "fraction": fraction}
         return first(method=resolved, external_inputs=read, foreign=others, **cell, **measured)
 

@@ -240,7 +240,7 @@ def _check(job: Job, corpus: Corpus) -> None:
     """Raise BadData if an input of the job is no longer that of its plan."""
     names = measured_names(job)
     data = data_sha256(tuple(parse_tasks(names) if names else ()), Path(job.data_dir) if job.data_dir else None)
-    external = {source.name: source.sha256 for source in external_inputs(job.method)}
+    external = {source.name: source.sha256 for source in external_inputs(job.method, Path(job.folder))}
     for what, now, before in (
         (f"the corpus {job.corpus.name} has", corpus.sha256, job.corpus.sha256),
         ("the task data have", data, job.protocol.data),

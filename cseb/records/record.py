@@ -194,7 +194,7 @@ class Record(BaseModel):
     data_seen: tuple[str, ...]
     encoder: Source
     corpus: Source
-    outside: tuple[Source, ...] = ()  # files and models that the method names
+    outside: tuple[Source, ...] = ()  # files and models that the method reads
     foreign: tuple[Foreign, ...] = ()  # parts and tasks of other packages
     subset: Subset
     overlap: tuple[Overlap, ...] | None = None  # tasks with texts among the training sentences; None: not computed

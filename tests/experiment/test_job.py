@@ -1,5 +1,6 @@
 """A job's key: it changes with all that can change a number, and with nothing else."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -84,3 +85,30 @@ def test_what_a_method_reads_from_elsewhere_is_part_of_its_identity(make: Make, 
     assert [source.key == other.key for source, other in zip(before, after, strict=True)] == [False] * 2 + [True] * 2
     with pytest.raises(BadData, match=r"rtd: generator: .*no such folder.*generator=self\) avoids the other model"):
         plan(make(methods="diffcse+rtd(generator='./nowhere')"))
+
+
+def test_modules_and_prompt_of_the_encoder_are_part_of_the_key_where_they_are_used(make: Make, encoder: Path) -> None:
+    def keys() -> list[str]:
+        return [job.key for job in plan(make(methods="mean+own_modules,mean", fractions=[0.5], seeds=1))]
+
+    def listed(*kinds: str) -> str:
+        return json.dumps([{"type": f"sentence_transformers.models.{kind}", "path": "2_Dense"} for kind in kinds])
+
+    (encoder / "2_Dense").mkdir()
+    seen = [keys()]
+    for name, content in (
+        ("modules.json", listed("Transformer", "Dense")),
+        ("modules.json", listed("Transformer", "Dense", "Normalize")),
+        ("2_Dense/model.safetensors", "weights"),
+        ("2_Dense/model.safetensors", "other weights"),
+        ("2_Dense/config.json", '{"activation_function": "torch.nn.Tanh"}'),
+        ("config_sentence_transformers.json", '{"prompts": {"query": "query: "}, "default_prompt_name": "query"}'),
+    ):
+        (encoder / name).write_text(content)
+        seen.append(keys())
+    (encoder / "README.md").write_text("which decides nothing")
+    seen.append(keys())
+    own, plain = zip(*seen, strict=True)
+    assert len({*own}) == len(own) - 1
+    assert own[-1] == own[-2]
+    assert len({*plain}) == 1
