@@ -148,9 +148,9 @@ def batches(
             yield from epoch[: recipe.steps - done]
             done += len(epoch)
             continue
+        if recipe.last_batch == "drop" and len(order) > recipe.batch_size:
+            order = order[: len(order) - len(order) % recipe.batch_size]  # before sorting, which puts the longest last
         starts = list(range(0, len(order), recipe.batch_size))
-        if recipe.last_batch == "drop" and len(order) % recipe.batch_size and len(starts) > 1:
-            starts.pop()
         if lengths is not None:
             order = _grouped(order, lengths, recipe.batch_size)
             starts = [starts[i] for i in rng.permutation(len(starts))]

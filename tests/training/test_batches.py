@@ -74,6 +74,16 @@ def test_grouped_batches_pad_less() -> None:
     assert padded("grouped") < 0.8 * padded("longest")
 
 
+@pytest.mark.parametrize("padding", ["longest", "grouped"])
+def test_an_incomplete_batch_that_is_dropped_has_sentences_of_any_length(padding: str) -> None:
+    """Dropped after sorting by length, the longest were never trained on."""
+    lengths = np.arange(100)
+    drop = recipe(steps=90, batch_size=32, padding=padding, last_batch="drop")
+    drawn = list(batches(100, drop, np.random.default_rng(0), lengths if padding == "grouped" else None))
+    assert {len(rows) for rows in drawn} == {32}
+    assert set(np.concatenate(drawn).tolist()) == set(range(100))
+
+
 def test_a_subset_smaller_than_a_batch_is_one_batch() -> None:
     drawn = batches(5, recipe(steps=3, last_batch="drop"), np.random.default_rng(0))
     assert [sorted(rows.tolist()) for rows in drawn] == [[0, 1, 2, 3, 4]] * 3
