@@ -25,13 +25,21 @@ from cseb.text import quantity
 
 NAME = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 PROBE = ("A man is playing a guitar.", "Where can I buy a ticket for the train to the airport?", "no")
+TOPICS = (
+    "guitar ticket train airport river doctor music winter bread window garden letter market engine horse island "
+    "teacher summer coffee mountain football picture bridge hospital kitchen science police village weather money"
+)
+UNUSUAL = (
+    " ".join(topic for topic in TOPICS.split() for _ in range(20)),  # 600 words, whose mean changes wherever it is cut
+    "Naïve Großmütter, ΨΥΧΗ, Привет, 東京で会いましょう, مرحبا, नमस्ते, 🙂, x², pneumonoultramicroscopicsilicosis",
+)
 
 
 def find(name: str) -> Embedder:
     """Return the embedder of a function, imported from the current directory or an installed package.
 
-    Its sha256 is that of its module's file and of its vectors for three sentences, so that changed weights are noticed.
-    Raises: BadSpec.
+    Its sha256 is that of its module's file and of its vectors for three sentences, a text of 600 words and one of rare
+    words, so that changed weights and settings are noticed. Raises: BadSpec.
     """
     return embedder(_function(name), name)
 
@@ -55,9 +63,9 @@ def embedder(function: Callable[[list[str]], Any], name: str) -> Embedder:
         source = Path(inspect.getsourcefile(function) or "").read_bytes()
     except (TypeError, OSError):  # a callable object, or a function without a file
         source = b""
-    rounded = np.round(probe.astype(np.float64), 3) + 0.0  # -0.0 and 0.0 are one number
-    sha256 = hashlib.sha256(source + repr(rounded.tolist()).encode()).hexdigest()
-    notes = ("sha256: of the function's file and of its vectors for three sentences",)
+    vectors = "".join(map(_rounded, [probe, *(_unusual(function, name, text) for text in UNUSUAL)]))
+    sha256 = hashlib.sha256(source + vectors.encode()).hexdigest()
+    notes = ("sha256: of the function's file and of its vectors for five texts, of which one has 600 words",)
     return Embedder(
         source=Source(name=name, sha256=sha256),
         method="function",
@@ -95,6 +103,18 @@ def _call(function: Callable[[list[str]], Any], name: str, sentences: Sequence[s
         )
     with np.errstate(over="ignore"):  # too large numbers become infinite, and are reported as such
         return vectors.astype(np.float32)
+
+
+def _unusual(function: Callable[[list[str]], Any], name: str, text: str) -> Vectors:
+    """Return the vector of a text that no task may have: (1, D), or (0, 0) if the function fails on it."""
+    try:
+        return _call(function, name, [text])
+    except CsebError:
+        return np.zeros((0, 0), dtype=np.float32)
+
+
+def _rounded(vectors: Vectors) -> str:
+    return repr((np.round(vectors.astype(np.float64), 3) + 0.0).tolist())  # -0.0 and 0.0 are one number
 
 
 def _where(error: BaseException) -> str:

@@ -96,6 +96,30 @@ def test_a_function_that_changes_is_another_encoder(module: str) -> None:
     assert find(f"{module}:lengths", EncoderOptions()).source.sha256 != embedder.source.sha256
 
 
+@pytest.mark.parametrize(
+    "measure", [lambda text: min(len(text), 300), lambda text: len(str(text).encode("ascii", "ignore"))]
+)
+def test_a_function_that_changes_on_long_or_rare_text_is_another_encoder(
+    module: str, measure: Callable[[str], int]
+) -> None:
+    """As by a maximum length, or a vocabulary, that it reads from a file of settings."""
+    embedder = find(f"{module}:lengths", EncoderOptions())
+    __import__(module).lengths.__globals__["len"] = measure
+    assert find(f"{module}:lengths", EncoderOptions()).source.sha256 != embedder.source.sha256
+
+
+def test_a_function_that_refuses_long_text_is_an_encoder(module: str) -> None:
+    """As a network with 512 positions does; no text of a task needs to be so long."""
+
+    def measure(text: str) -> int:
+        if isinstance(text, str) and len(text) > 300:
+            raise IndexError("no such position")
+        return len(text)
+
+    __import__(module).lengths.__globals__["len"] = measure
+    assert call(f"{module}:lengths").exit_code == 0
+
+
 def test_a_run_of_ours_says_itself_how_it_pools(tiny: Tiny) -> None:
     from cseb.experiment import benchmark as benchmarks
     from cseb.training import build
