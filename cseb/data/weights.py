@@ -25,6 +25,9 @@ TOKENIZER = (
 )
 MODULES = "modules.json"  # which sentence-transformers writes beside an encoder that it has saved
 SETTINGS = "sentence_bert_config.json"  # with its maximum length and lower-casing
+TOKENIZER_CONFIG = "tokenizer_config.json"
+# Maximum lengths that a hash stands for: records of all-MiniLM-L6-v2 were published before max_seq_length counted.
+PUBLISHED = {"2dfdcbcd51980946c1f6ac5923d586280652798d38186af9c538039ba639ea33": 256}
 PARTS = (SETTINGS, "config_sentence_transformers.json", "[0-9]_*/config.json", "[0-9]_*/*.safetensors")
 MODULE_FILES = (".json", ".safetensors", ".txt", ".model", ".py")  # endings that sentence-transformers reads
 WEIGHTS = ("*.safetensors", "*.safetensors.index.json")
@@ -60,12 +63,30 @@ def encoder_sha256(folder: Path, name: str) -> str:
         checkpoint.weight_files(folder)
     except BadData as error:
         raise BadData(f"encoder {name!r}: {error}") from None
-    settings = bounded.read_object(folder / SETTINGS) if (folder / SETTINGS).is_file() else {}
+    settings = _object(folder / SETTINGS)
     lower_case = [SETTINGS] if settings.get("do_lower_case") is True else []  # older hashes stay valid
     # Only where a configuration names code: all-MiniLM-L6-v2 comes with train_script.py, which nothing imports.
-    configs = matching(folder, (CONFIG, "tokenizer_config.json"))
+    configs = matching(folder, (CONFIG, TOKENIZER_CONFIG))
     code = ["*.py"] if any(b'"auto_map"' in bounded.read_bytes(path, checkpoint.LIMIT) for path in configs) else []
-    return sha256_of(matching(folder, (CONFIG, *lower_case, *code, *TOKENIZER, *WEIGHTS)))
+    sha256 = sha256_of(matching(folder, (CONFIG, *lower_case, *code, *TOKENIZER, *WEIGHTS)))
+    longest = None if lower_case else _shorter(folder, settings.get("max_seq_length"))
+    if longest == PUBLISHED.get(sha256):
+        return sha256
+    return hashlib.sha256(f"{sha256}\0{longest}".encode()).hexdigest()
+
+
+def _shorter(folder: Path, longest: object) -> int | None:
+    """Return a maximum length if it is below those of tokenizer and network, which the hash covers; None if not."""
+    if type(longest) is not int:
+        return None
+    config, tokenizer = _object(folder / CONFIG), _object(folder / TOKENIZER_CONFIG)
+    limits = [tokenizer.get("model_max_length"), config.get("max_position_embeddings"), config.get("n_positions")]
+    return longest if all(longest < limit for limit in limits if isinstance(limit, int | float)) else None
+
+
+def _object(file: Path) -> dict[str, Any]:
+    """Return the content of a JSON file, nothing if there is no file. Raises: BadData."""
+    return bounded.read_object(file, checkpoint.LIMIT) if file.is_file() else {}
 
 
 def locate(name: str) -> Path:
@@ -251,7 +272,7 @@ def pools_prompt(folder: Path) -> bool:
 
 
 def _origin(folder: Path) -> dict[str, Any]:
-    return bounded.read_object(folder / ORIGIN) if (folder / ORIGIN).is_file() else {}
+    return _object(folder / ORIGIN)
 
 
 def left_out(folder: Path, own_modules: bool = False, template: str = "") -> str:

@@ -1,9 +1,11 @@
 """A folder of an encoder: its identity, and what is missing in one that is none."""
 
+import json
 from pathlib import Path
 
 import pytest
 
+from cseb.data import weights
 from cseb.data.weights import find_encoder
 from cseb.errors import BadData
 from tests.conftest import save_lookalike
@@ -41,6 +43,24 @@ def test_code_that_a_configuration_names_is_part_of_the_hash(encoder: Path, conf
     assert not changes()  # a script beside the weights, which is never imported
     (encoder / config).write_text('{"auto_map": {"AutoModel": "modeling_x.XModel"}}')
     assert changes()
+
+
+def test_a_maximum_length_is_part_of_the_hash_where_it_is_in_effect(
+    encoder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def sha256(longest: object) -> str:
+        (encoder / "sentence_bert_config.json").write_text(json.dumps({"max_seq_length": longest}))
+        return find_encoder(str(encoder))[1]
+
+    (encoder / "config.json").write_text('{"max_position_embeddings": 512}')
+    (encoder / "tokenizer_config.json").write_text('{"model_max_length": 128}')
+    unlimited = find_encoder(str(encoder))[1]
+    assert [sha256(longest) for longest in (None, "8", 128, 512)] == [unlimited] * 4
+    assert len({unlimited, sha256(8), sha256(127)}) == 3
+    eight = sha256(8)
+    monkeypatch.setitem(weights.PUBLISHED, unlimited, 8)  # published records name this hash
+    assert sha256(8) == unlimited
+    assert len({eight, unlimited, sha256(7), sha256(128)}) == 4
 
 
 def test_pickles_are_never_opened(encoder: Path) -> None:
