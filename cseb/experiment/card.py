@@ -69,14 +69,18 @@ def model_card(
         ]
         or None,
     )
-    size = quantity(record.subset.size, "sentence")
+    title, made = pipe(record.method), f"with the method {code(record.method)}, scored without further training"
+    if _trains(record):
+        size = quantity(record.subset.size, "sentence")
+        verb = "trained" if record.trace is None or record.trace.steps else "fitted"  # such as whitening
+        title += f", {size}"
+        made = f"{verb} with the method {code(record.method)} on {size} of {code(record.corpus.name)}"
     unsaved = f"The model of this run was not saved. {code('cseb run --save-models')} with the options below saves it."
     script = SCRIPT.format(name=repr(name), options="" if loads else ", trust_remote_code=True")
     blocks = [
         f"---\n{data.to_yaml()}\n---",
-        f"# {pipe(record.method)}, {size}",
-        f"A sentence encoder: {code(record.encoder.name)} trained with the method {code(record.method)} on {size} of "
-        f"{code(record.corpus.name)}, by cseb {record.origin.cseb}.",
+        f"# {title}",
+        f"A sentence encoder: {code(record.encoder.name)} {made}, by cseb {record.origin.cseb}.",
         unsaved if loads is None else script,
         *(["Its pooling is that of cseb, which must be installed."] if loads is False else []),
         "## Scores",
@@ -108,6 +112,11 @@ def licence_of(folder: Path) -> str:
     except OSError:
         return ""
     return match[1] if match else ""
+
+
+def _trains(record: Record) -> bool:
+    """Return whether the run used training sentences. `cseb eval` uses none, also where the encoder was trained."""
+    return bool(record.data_seen and record.subset.size)
 
 
 def _bullets(lines: Iterable[str]) -> str:
@@ -142,11 +151,11 @@ def _scores(record: Record, scores: ItemScores, others: Sequence[Record]) -> Ite
         cells += [_over_seeds(runs, tasks)] if len(runs) > 1 else []
         lines.append(f"| {' | '.join(cells)} |")
     yield "\n".join(lines)
-    dev = record.protocol.dev
-    yield (
-        f"Scores of the checkpoint in this folder, {f'the best one on {pipe(dev)}' if dev else 'the last one'}. The "
-        "interval is for other test examples of the same kind; another seed gives another encoder."
-    ) + "".join(f" No interval: {pipe(doubt)}." for doubt in doubts)
+    notes = ["The interval is for other test examples of the same kind."]
+    if _trains(record):
+        best = f"the best one on {pipe(record.protocol.dev)}" if record.protocol.dev else "the last one"
+        notes = [f"Scores of the checkpoint in this folder, {best}.", *notes, "Another seed gives another encoder."]
+    yield " ".join([*notes, *(f"No interval: {pipe(doubt)}." for doubt in doubts)])
 
 
 def _same_but_seed(run: Record, record: Record) -> bool:
@@ -171,32 +180,40 @@ def _over_seeds(runs: Sequence[dict[str, float | None]], tasks: Sequence[str]) -
 
 
 def _training_data(record: Record, licence: str) -> Iterator[str]:
-    subset = record.subset
     yield (
         f"encoder {code(record.encoder.name)}, sha256 {code(record.encoder.sha256)}; licence: "
         f"{pipe(licence) or 'unknown, ask its publisher'}"
     )
-    yield f"corpus {code(record.corpus.name)}, sha256 {code(record.corpus.sha256)}; see its publisher for its licence"
-    yield (
-        f"{quantity(subset.size, 'sentence')} of it ({percent(subset.fraction)}), drawn with seed {record.seed}, "
-        f"sha256 {code(subset.sha256)}"
-    )
-    yield f"data that the method uses: {pipe(', '.join(record.data_seen)) or 'none, nothing is trained'}"
-    if record.generated is not None:
-        yield f"the sentences were written by {pipe(str(record.generated))}"
+    if _trains(record):
+        yield from _sentences(record)
+    else:
+        yield "no training sentences: this run trained nothing"
     for source in record.outside:
         yield f"also used: {code(source.name)}, sha256 {code(source.sha256)}"
     for plugin in record.foreign:
         yield f"plug-in {code(plugin.name)} of {pipe(plugin.package)} {pipe(plugin.version)}, code {code(plugin.code)}"
-    if record.protocol.dev:
-        examples = quantity(record.protocol.dev_pairs, "labelled example")
-        yield f"labels: {examples} of {pipe(record.protocol.dev)} selected the checkpoint; none was trained on"
     if record.tuning is not None:
         yield f"tuned on {pipe(record.tuning.dev)} in {len(record.tuning.trials)} trials: {code(record.tuning.options)}"
     for overlap in record.overlap or ():
         yield f"texts of tasks among the training sentences: {pipe(str(overlap))}"
     if record.overlap == ():
         yield "no text of these tasks is among the training sentences, nor a near-duplicate"
+
+
+def _sentences(record: Record) -> Iterator[str]:
+    """Yield the origin of the training sentences, and the labels that were used with them."""
+    subset = record.subset
+    yield f"corpus {code(record.corpus.name)}, sha256 {code(record.corpus.sha256)}; see its publisher for its licence"
+    yield (
+        f"{quantity(subset.size, 'sentence')} of it ({percent(subset.fraction)}), drawn with seed {record.seed}, "
+        f"sha256 {code(subset.sha256)}"
+    )
+    yield f"data that the method uses: {pipe(', '.join(record.data_seen))}"
+    if record.generated is not None:
+        yield f"the sentences were written by {pipe(str(record.generated))}"
+    if record.protocol.dev:
+        examples = quantity(record.protocol.dev_pairs, "labelled example")
+        yield f"labels: {examples} of {pipe(record.protocol.dev)} selected the checkpoint; none was trained on"
 
 
 def _training(record: Record) -> Iterator[str]:

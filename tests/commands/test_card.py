@@ -1,5 +1,6 @@
 """The model card of a run: what the hub reads of it, and what a person reads."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -76,3 +77,20 @@ def test_a_card_says_what_is_not_known_and_what_was_seen(tmp_path: Path) -> None
     assert "The model of this run was not saved." in text and "sentence-transformers" not in text
     assert f"`cseb show {run.key}`" in text
     assert ModelCard(text).data.base_model is None
+
+
+def test_a_card_of_an_untrained_encoder_states_no_training(tmp_path: Path) -> None:
+    run = record("mean", data_seen=())
+    stored(tmp_path, run, record("mean", seed=1, data_seen=()))
+    text = cseb.export(run.key, tmp_path).card
+    assert "\n# mean\n" in text
+    assert "`bert` with the method `mean`, scored without further training, by cseb" in text
+    assert "no training sentences: this run trained nothing" in text
+    for false in ("trained with", "100 sentences", "nother seed", "selected the checkpoint", "`wiki`"):
+        assert false not in text
+    assert run.trace is not None
+    whitened = record("bert-whitening").model_copy(update={"trace": replace(run.trace, steps=0, best_step=0)})
+    Store(tmp_path).write(whitened, {})
+    text = cseb.export(whitened.key, tmp_path).card
+    assert "fitted with the method `bert-whitening` on 100 sentences of `wiki`" in text
+    assert "Another seed gives another encoder." in text
