@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from math import inf
 from pathlib import Path
 from statistics import fmean
-from typing import Final
 
 import numpy as np
 from huggingface_hub import EvalResult, ModelCardData
@@ -15,12 +14,11 @@ from huggingface_hub import EvalResult, ModelCardData
 from cseb.analysis.item_scores import ItemScores
 from cseb.data.shipped import ENCODERS
 from cseb.data.weights import HUB_NAME
-from cseb.records.record import Record
+from cseb.records.record import Record, Select
 from cseb.reports.formats.markdown import code, pipe
 from cseb.statistics.items import around, t_interval, variance
 from cseb.text import duration, percent, quantity
 
-CHECKPOINT: Final = "best"  # the checkpoint that is exported; the last one if there is no dev set
 LICENCE = re.compile(r"\A---\n(?:(?!---).*\n)*?license: *([\w.-]+) *\n", re.ASCII)  # in a card's YAML
 LONGEST = 1 << 16  # characters of a card that are read
 SCRIPT = """```python
@@ -47,7 +45,6 @@ def model_card(
     unknown. loads: whether SentenceTransformer loads the folder; None if the model was not saved. others: records of
     runs with other seeds. processor: if it is known better than from the record.
     """
-    exported = [score for score in record.scores if score.select == CHECKPOINT] or record.scores
     data = ModelCardData(
         model_name=name.rpartition("/")[2],
         base_model=base_model(record) or None,
@@ -64,8 +61,8 @@ def model_card(
                 metric_name=f"points, protocol {score.protocol}",
                 metric_value=round(score.value, 2),
             )
-            for score in exported
-            if score.value is not None
+            for score in record.scores
+            if score.select == _exported(record) and score.value is not None
         ]
         or None,
     )
@@ -76,6 +73,8 @@ def model_card(
         title += f", {size}"
         made = f"{verb} with the method {code(record.method)} on {size} of {code(record.corpus.name)}"
     unsaved = f"The model of this run was not saved. {code('cseb run --save-models')} with the options below saves it."
+    if not record.subset.size:
+        unsaved = f"{code('cseb eval')} scored the encoder as it is and saved no model."
     script = SCRIPT.format(name=repr(name), options="" if loads else ", trust_remote_code=True")
     blocks = [
         f"---\n{data.to_yaml()}\n---",
@@ -119,16 +118,22 @@ def _trains(record: Record) -> bool:
     return bool(record.data_seen and record.subset.size)
 
 
+def _exported(record: Record) -> Select:
+    """Return the checkpoint that is exported. Records of `cseb eval` have the last one only."""
+    return "best" if record.points("best") else "last"
+
+
 def _bullets(lines: Iterable[str]) -> str:
     return "\n".join(f"- {line}" for line in lines)
 
 
 def _scores(record: Record, scores: ItemScores, others: Sequence[Record]) -> Iterator[str]:
-    by_task = {score.task: score for score in record.scores if score.select == CHECKPOINT}
+    select = _exported(record)
+    by_task = {score.task: score for score in record.scores if score.select == select}
     if not by_task:
         yield f"None: {pipe(record.failure.reason) if record.failure else 'no task was scored'}."
         return
-    runs = [record.points(CHECKPOINT), *(run.points(CHECKPOINT) for run in others if _same_but_seed(run, record))]
+    runs = [record.points(select), *(run.points(select) for run in others if _same_but_seed(run, record))]
     columns = ["task", "protocol", "points", "95 % interval over examples", "examples"]
     columns += [f"mean of {quantity(len(runs), 'seed')} (95 % interval)"] if len(runs) > 1 else []
     lines = [f"| {' | '.join(columns)} |", f"|{' --- |' * len(columns)}"]
@@ -141,7 +146,7 @@ def _scores(record: Record, scores: ItemScores, others: Sequence[Record]) -> Ite
         points, interval = "collapsed", "--"
         if len(values) == len(tasks):
             points = f"{fmean(values):.2f}"
-            contributions, doubt = scores.contributions({record.seed: record}, tasks, CHECKPOINT)
+            contributions, doubt = scores.contributions({record.seed: record}, tasks, select)
             doubts |= dict.fromkeys([doubt] if doubt else [])
             if contributions:
                 bounds = around(fmean(values), variance(contributions[record.seed]), inf)

@@ -94,3 +94,12 @@ def test_a_card_of_an_untrained_encoder_states_no_training(tmp_path: Path) -> No
     text = cseb.export(whitened.key, tmp_path).card
     assert "fitted with the method `bert-whitening` on 100 sentences of `wiki`" in text
     assert "Another seed gives another encoder." in text
+
+
+def test_a_card_of_an_evaluation_has_its_scores(tmp_path: Path) -> None:
+    scores = cseb.evaluate("cseb-tiny", "snli", pooler="mean", results=tmp_path)
+    text = cseb.export(scores.record.key, tmp_path).card
+    value = scores.record.points("last")["snli@1"]
+    assert f"| snli@1 | `snli-grades@1` | {value:.2f} | " in text and "No interval" not in text
+    assert "`cseb eval` scored the encoder as it is and saved no model." in text
+    assert "`cseb-tiny` with the method `mean`, scored without further training" in text
