@@ -43,7 +43,7 @@ def export(
     """Copy a saved model with its card into a folder.
 
     Without `to` nothing is written, and the model card is printed. The card has the scores with intervals, the
-    training data and the command that repeats the run.
+    training data, and the `cseb show` command that lists all inputs and options of the run.
 
     Returns:
         The card, and where the model is.

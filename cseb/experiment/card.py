@@ -89,7 +89,8 @@ def model_card(
         "## Training",
         _bullets(_training(record)),
         "## Reproduce it",
-        f"In the folder of the record, {code(f'cseb show {record.key}')} lists all inputs, options and versions.",
+        f"{code(f'cseb show {record.key} --results FOLDER')} lists all inputs, options and versions. FOLDER is "
+        "the folder of records.",
         _bullets(_environment(record, processor)),
     ]
     return "\n\n".join(blocks) + "\n"

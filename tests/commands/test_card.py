@@ -1,5 +1,6 @@
 """The model card of a run: what the hub reads of it, and what a person reads."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import cseb
 from cseb.experiment.card import base_model, licence_of
 from cseb.records.record import Overlap, Record
 from cseb.records.store import Store
-from tests.command_line import printed
+from tests.command_line import call, printed
 from tests.factory import record, source, stored
 
 pytestmark = pytest.mark.xdist_group("api")  # in one process, so that their grid is run once
@@ -75,7 +76,6 @@ def test_a_card_says_what_is_not_known_and_what_was_seen(tmp_path: Path) -> None
     assert "texts of tasks among the training sentences: sts12@1: 1 of 9 texts" in text
     assert "No interval: " in text
     assert "The model of this run was not saved." in text and "sentence-transformers" not in text
-    assert f"`cseb show {run.key}`" in text
     assert ModelCard(text).data.base_model is None
 
 
@@ -103,3 +103,14 @@ def test_a_card_of_an_evaluation_has_its_scores(tmp_path: Path) -> None:
     assert f"| snli@1 | `snli-grades@1` | {value:.2f} | " in text and "No interval" not in text
     assert "`cseb eval` scored the encoder as it is and saved no model." in text
     assert "`cseb-tiny` with the method `mean`, scored without further training" in text
+
+
+def test_the_command_in_a_card_lists_the_inputs_of_the_run(tmp_path: Path) -> None:
+    run = record()
+    store = stored(tmp_path / "records", run)
+    (command,) = re.findall("`cseb (show .*?)`", cseb.export(run.key, store.folder).card)
+    shown = printed(*(str(store.folder) if word == "FOLDER" else word for word in command.split()))
+    assert run.encoder.sha256 in shown and run.corpus.sha256 in shown and run.subset.sha256 in shown
+    told = " ".join(call("export", "--help").stdout.split())
+    assert "the cseb show command that lists all inputs and options of the run" in told.replace("`", "")
+    assert "repeats the run" not in told
