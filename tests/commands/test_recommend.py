@@ -13,6 +13,7 @@ from cseb.commands.application import app
 from cseb.errors import CsebError
 from cseb.records.store import Store
 from tests.conftest import OBJECTS, SENTENCES
+from tests.pages import ROOT
 
 LINES = [f"{sentence} and {other}" for sentence in SENTENCES for other in OBJECTS]
 
@@ -26,10 +27,9 @@ def ask(tmp_path: Path, tiny: Callable[[str], Path]) -> Callable[..., object]:
 
     def recommend(**options: object) -> object:
         given = {"eval": tmp_path / "pairs.tsv", "methods": "crops,simcse+mean", **options}
+        given.setdefault("encoder", str(tiny("bert")))
         settings = {name: value for name, value in given.items() if value is not None}
-        return cseb.recommend(
-            str(tmp_path / "my.txt"), encoder=str(tiny("bert")), steps=1, workers=1, device="cpu", **settings
-        )
+        return cseb.recommend(str(tmp_path / "my.txt"), steps=1, workers=1, device="cpu", **settings)
 
     return recommend
 
@@ -121,15 +121,28 @@ def test_tf_idf_without_a_score_is_left_out(ask: Callable[..., object], tmp_path
     assert result.sentence.startswith(("Keep", "Use", "Train"))
 
 
-def test_pooling_is_written_tf_idf_not(
+def test_models_are_written_as_the_guide_says(
     ask: Callable[..., object], winner: Callable[[str], None], tmp_path: Path
 ) -> None:
+    page = (ROOT / "docs" / "guide" / "recommend.md").read_text(encoding="utf-8")
+    rows = [line.strip("| ").split(" | ") for line in page.split("| model that `--out` writes |")[1].splitlines()[2:6]]
+    assert rows == [
+        ["Train with a method", "the first of the 5 deciding runs"],
+        ["Use a pooling without training", "the encoder without training, with this pooling"],
+        ["Keep the encoder as it is", "none"],
+        ["Use TF-IDF", "none"],
+    ]
     winner("TF-IDF")
     assert ask(methods="crops", out=tmp_path / "none").model is None
     assert not (tmp_path / "none").exists()
     winner("")
     result = ask(methods="crops", out=tmp_path / "untrained")
     assert f"{json.loads((tmp_path / 'untrained' / 'cseb.json').read_text())['method']} pooling" == result.chosen
+    card = (tmp_path / "untrained" / "README.md").read_text("utf-8")
+    assert "scored without further training" in card and "trained with the method" not in card
+    winner("encoder as it is")
+    assert ask(encoder=str(tmp_path / "untrained"), methods="crops", out=tmp_path / "none").model is None
+    assert not (tmp_path / "none").exists()
 
 
 def test_a_finished_model_is_compared(
