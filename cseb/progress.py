@@ -14,6 +14,8 @@ from typing import TypeVar
 Listener = Callable[[str, int, int], None]
 T = TypeVar("T")
 
+ENCODING = "encoding sentences"  # what encoders report, in sentences
+
 _listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
 _reader: ContextVar[Callable[[str], None] | None] = ContextVar("reader", default=None)
 
@@ -73,6 +75,21 @@ def listening(listener: Listener) -> Iterator[None]:
         yield
     finally:
         _listener.reset(before)
+
+
+@contextmanager
+def part_of(what: str, done: int, total: int) -> Iterator[None]:
+    """Count what is reported of this kind of work inside this context on from `done`, of `total`."""
+    listener = _listener.get()
+    if listener is None:
+        yield
+        return
+
+    def hear(name: str, more: int, of: int) -> None:
+        listener(name, *((done + more, total) if name == what else (more, of)))
+
+    with listening(hear):
+        yield
 
 
 @contextmanager

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from cseb.data.bounded import file_sha256
 from cseb.embedders.interface import BATCH, Embedder
 from cseb.errors import BadData, BadSpec, CsebError, first_line
-from cseb.progress import counted
+from cseb.progress import ENCODING, tell
 from cseb.records.record import Source
 from cseb.tasks.task import Embed, Vectors
 from cseb.text import quantity
@@ -51,12 +51,13 @@ def embedder(function: Callable[[list[str]], Any], name: str) -> Embedder:
 
     def embed(sentences: Sequence[str]) -> Vectors:
         vectors = np.zeros((len(sentences), width), dtype=np.float32)
-        starts = range(0, len(sentences), BATCH)
-        for at in counted(starts, f"encoding sentences, {BATCH:,} at a time", len(starts)):
+        tell(ENCODING, 0, len(sentences))
+        for at in range(0, len(sentences), BATCH):
             block = _call(function, name, sentences[at : at + BATCH])
             if block.shape[1] != width:
                 raise CsebError(f"{name} returned vectors of {quantity(width, 'number')} and then of {block.shape[1]}")
             vectors[at : at + BATCH] = block
+            tell(ENCODING, at + len(block), len(sentences))
         return vectors
 
     try:

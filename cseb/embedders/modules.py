@@ -21,7 +21,7 @@ from cseb.data.checkpoint import INDEX, PICKLES, TRUST, WHOLE
 from cseb.data.weights import Module
 from cseb.embedders.interface import Embedder, EncoderOptions
 from cseb.errors import BadData, BadSpec, first_line
-from cseb.progress import tell
+from cseb.progress import ENCODING, tell
 from cseb.records.record import Source
 from cseb.tasks.task import Embed, Vectors
 
@@ -230,9 +230,9 @@ def _load(folder: Path, modules: Sequence[Module], how: EncoderOptions) -> Embed
         def batch_encoded(*_: Any) -> None:
             nonlocal encoded
             encoded = min(encoded + options["batch_size"], len(sentences))
-            tell("encoding sentences", encoded, len(sentences))
+            tell(ENCODING, encoded, len(sentences))
 
-        tell("encoding sentences", 0, len(sentences))
+        tell(ENCODING, 0, len(sentences))
         hook = model[0].register_forward_hook(batch_encoded)
         torch.set_num_threads(1 if packed else threads)  # the library itself computes too little to be split
         try:

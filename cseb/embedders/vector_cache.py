@@ -18,6 +18,7 @@ import numpy as np
 from cseb.data.bounded import MIB, read_bytes
 from cseb.data.files import write_whole
 from cseb.errors import BadData
+from cseb.progress import ENCODING, part_of
 from cseb.tasks.task import Embed, Vectors
 from cseb.version import __version__
 
@@ -35,29 +36,44 @@ def stored(folder: Path, key: str, embed: Embed) -> Embed:
     def embed_stored(sentences: Sequence[str]) -> Vectors:
         rows = {sentence: row for row, sentence in enumerate(dict.fromkeys(sentences))}
         distinct = list(rows)
-        blocks = [_block(place, distinct[start : start + BLOCK], embed) for start in range(0, len(distinct), BLOCK)]
-        return np.concatenate(blocks)[[rows[sentence] for sentence in sentences]] if blocks else embed([])
+        blocks = [distinct[start : start + BLOCK] for start in range(0, len(distinct), BLOCK)]
+        files = {place / f"{_digest(block)}.npz": block for block in blocks}
+        vectors = {file: cached for file in files if (cached := _read(file)) is not None}
+        done, total = 0, sum(len(block) for file, block in files.items() if file not in vectors)
+        for file, block in files.items():
+            if file not in vectors:
+                with part_of(ENCODING, done, total):
+                    vectors[file] = embed(block)
+                _store(file, vectors[file])
+                done += len(block)
+        if not files:
+            return embed([])
+        return np.concatenate([vectors[file] for file in files])[[rows[sentence] for sentence in sentences]]
 
     return embed_stored
 
 
-def _block(folder: Path, sentences: Sequence[str], embed: Embed) -> Vectors:
-    file = folder / f"{_digest(sentences)}.npz"
+def _read(file: Path) -> Vectors | None:
+    """Return the stored vectors of a block; None if there is no file, or a damaged one."""
     with suppress(BadData, OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
         vectors: Vectors = np.load(io.BytesIO(read_bytes(file, LARGEST)), allow_pickle=False)["vectors"]
         return vectors
-    vectors = embed(sentences)
-    if np.isfinite(vectors).all():
-        content = io.BytesIO()
-        np.savez(content, vectors=np.asarray(vectors, np.float32))
-        try:
-            write_whole(file, [content.getvalue()])
-        except (OSError, ValueError) as error:  # ValueError: a null character in the name
-            reason = getattr(error, "strerror", None) or error
-            raise BadData(
-                f"the folder of vectors {str(folder)[:200]} cannot be used: {reason}; free some space"
-            ) from None
-    return vectors
+    return None
+
+
+def _store(file: Path, vectors: Vectors) -> None:
+    """Store the vectors of a block, if all are finite. Raises: BadData."""
+    if not np.isfinite(vectors).all():
+        return
+    content = io.BytesIO()
+    np.savez(content, vectors=np.asarray(vectors, np.float32))
+    try:
+        write_whole(file, [content.getvalue()])
+    except (OSError, ValueError) as error:  # ValueError: a null character in the name
+        reason = getattr(error, "strerror", None) or error
+        raise BadData(
+            f"the folder of vectors {str(file.parent)[:200]} cannot be used: {reason}; free some space"
+        ) from None
 
 
 def _digest(texts: Iterable[str]) -> str:

@@ -19,7 +19,7 @@ from cseb.encoder.families import position_limit
 from cseb.encoder.random_streams import random_stream
 from cseb.encoder.tokenizer import Padded, Tokens, own_ids
 from cseb.errors import BadSpec
-from cseb.progress import tell
+from cseb.progress import ENCODING, tell
 
 REDUCTION = 4  # of the batch size at test, after memory has run out
 
@@ -216,9 +216,10 @@ class Encoder(nn.Module):
         batches = [part for rows in shared for part in np.array_split(rows, min(self.reduction, len(rows)))]
         threads = torch.get_num_threads() if packing.packs(self.backbone) else 1  # other code may not be thread-safe
         encoded, done = [], 0
+        tell(ENCODING, 0, len(tokens))
         for rows, vectors in in_parallel(encode, batches, threads):
             encoded.append((rows, vectors))
-            tell("encoding sentences", done := done + len(rows), len(tokens))
+            tell(ENCODING, done := done + len(rows), len(tokens))
         return encoded
 
     def _batches(self, tokens: Tokens) -> Iterator[interface.Rows]:

@@ -10,6 +10,7 @@ import pytest
 import cseb
 from cseb.embedders import vector_cache
 from cseb.errors import BadData, BadSpec, CsebError
+from cseb.progress import ENCODING, listening
 from cseb.tasks.evaluate import load_task
 from tests.command_line import call
 from tests.conftest import SENTENCES
@@ -84,6 +85,19 @@ def test_an_interrupted_run_continues(tmp_path: Path, monkeypatch: pytest.Monkey
     assert encoded == [3, 8, 8, 0, 3, 4]  # the rest alone
     assert read(out)[1][:, 0].tolist() == [len(text) for text in LINES]
     assert not (tmp_path / "v.parquet.blocks").exists()
+
+
+@pytest.mark.parametrize("encoder", ["cseb-tiny", lambda texts: np.array([[len(text), 1.0] for text in texts])])
+def test_progress_of_several_blocks_is_that_of_all_sentences(
+    encoder: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vector_cache, "BLOCK", 8)
+    values: list[tuple[str, int, int]] = []
+    with listening(lambda *each: values.append(each)):
+        cseb.embed(encoder, LINES, out=tmp_path / "v.npz", device="cpu")
+    counts = [(done, total) for what, done, total in values if what == ENCODING and total == len(LINES)]
+    assert counts[0] == (0, len(LINES)) and counts[-1] == (len(LINES), len(LINES)) and counts == sorted(counts)
+    assert {8, 16} <= {done for done, _ in counts} and not any(total == 8 for _, _, total in values)
 
 
 @pytest.mark.parametrize(

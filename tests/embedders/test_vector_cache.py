@@ -9,6 +9,7 @@ import pytest
 from cseb.embedders import vector_cache
 from cseb.embedders.vector_cache import stored
 from cseb.errors import BadData
+from cseb.progress import ENCODING, listening, tell
 from cseb.tasks.task import Vectors
 
 KEY = "0123456789abcdef"
@@ -62,3 +63,25 @@ def test_a_folder_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(BadData, match=r"the folder of vectors .* cannot be used: "):
         stored(tmp_path / "file", KEY, lengths)(["a"])
+
+
+def test_progress_counts_all_sentences_that_are_encoded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vector_cache, "BLOCK", 2)
+
+    def reported(texts: list[str]) -> list[tuple[str, int, int]]:
+        def embed(sentences: Sequence[str]) -> Vectors:
+            tell("loading the encoder", 1, 3)
+            for done in range(len(sentences) + 1):
+                tell(ENCODING, done, len(sentences))
+            return lengths(sentences)
+
+        values: list[tuple[str, int, int]] = []
+        with listening(lambda *each: values.append(each)):
+            stored(tmp_path, KEY, embed)(texts)
+        assert ("loading the encoder", 1, 3) in values or not values
+        return [value for value in values if value[0] == ENCODING]
+
+    assert reported(["c", "d"]) == [(ENCODING, 0, 2), (ENCODING, 1, 2), (ENCODING, 2, 2)]
+    expected = [(ENCODING, done, 3) for done in (0, 1, 2, 2, 3)]
+    assert reported(["a", "b", "c", "d", "e"]) == expected  # the second block is stored
+    assert reported(["a", "b", "c", "d", "e"]) == []
