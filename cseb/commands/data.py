@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,7 +12,7 @@ import typer
 
 from cseb.commands.command_line import Call, Out, add
 from cseb.commands.screen import pour, say
-from cseb.errors import BadBenchmark, BadData
+from cseb.errors import BadBenchmark, BadData, shortened
 from cseb.parameters import COLUMN, CORPUS_HELP, DATA_DIR, TASKS, argument, command, option, sizes_and_fractions
 from cseb.progress import counted
 from cseb.text import plain, quantity
@@ -255,9 +256,15 @@ def _counted(corpus: str, column: str, size: str | float, data_dir: str | Path) 
     from cseb.data.corpus import read_corpus
     from cseb.data.subset import size_of
 
-    counts, fractions = sizes_and_fractions(size)
+    counts: tuple[int, ...] = ()
+    fractions: tuple[float, ...] = ()
+    with suppress(BadBenchmark):  # its message is about lists of sizes
+        counts, fractions = sizes_and_fractions(size)
     if len(counts) + len(fractions) != 1:
-        raise BadBenchmark(f"`size` is {size!r}; one size is needed, such as 100 or 0.01")
+        raise BadBenchmark(
+            f"`size` is {'missing' if size == '' else shortened(size)}; give one number of sentences, such as 100, or "
+            "a fraction of the corpus in (0, 1], such as 0.01"
+        )
     sentences = read_corpus(corpus, column, str(data_dir))
     return sentences, counts[0] if counts else size_of(fractions[0], len(sentences))
 

@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 from tests.command_line import call, refused
 from tests.world import WORLD
 
+ONE_SIZE = "give one number of sentences, such as 100, or a fraction of the corpus in (0, 1], such as 0.01"
+
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
@@ -29,7 +31,9 @@ from tests.world import WORLD
         (["report", "/nowhere"], "/nowhere"),
         (["report", "--format", "word"], "'latex'"),
         (["report", "--checkpoint", "first"], "'last'"),
-        (["data", "sample", "wikipedia"], "--size"),
+        (["data", "sample", "wikipedia"], f"--size is missing; {ONE_SIZE}"),
+        (["data", "sample", "wikipedia", "--size", "abc"], f"--size is 'abc'; {ONE_SIZE}"),
+        (["data", "sample", "wikipedia", "--size", "100,200"], f"--size is '100,200'; {ONE_SIZE}"),
         (["check", "nowhere.yaml"], "no such file"),
     ],
 )
