@@ -60,6 +60,11 @@ TABLES: Mapping[str, Mapping[str, Options]] = {
         "compare-mean.md": {"baseline": "mean", "unpaired": True},
         "curves.svg": {"methods": "simcse,micse,msse,tsdae,cls,mean,simcse+mean,sif"},
     },
+    "tuned/per-size": {
+        "few-shot.md": {},
+        "compare.md": {"baseline": "simcse"},
+        "compare-mean.md": {"baseline": "mean"},
+    },
     "tuned/transfer": {
         **of_tasks(["transfer"]),
         "tasks.md": {"table": "tasks", "sizes": [1000]},
