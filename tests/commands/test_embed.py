@@ -71,7 +71,7 @@ def test_an_interrupted_run_continues(tmp_path: Path, monkeypatch: pytest.Monkey
     encoded: list[int] = []
 
     def lengths(texts: list[str]) -> np.ndarray:
-        if len(encoded) == 3:  # a probe, and two blocks
+        if len(encoded) == 5:  # three probes, and two blocks
             encoded.append(0)
             raise KeyboardInterrupt
         encoded.append(len(texts))
@@ -82,7 +82,7 @@ def test_an_interrupted_run_continues(tmp_path: Path, monkeypatch: pytest.Monkey
         cseb.embed(lengths, LINES, out=out)
     assert not out.exists() and len(list((tmp_path / "v.parquet.blocks").rglob("*.npz"))) == 2
     cseb.embed(lengths, LINES, out=out)
-    assert encoded == [3, 8, 8, 0, 3, 4]  # the rest alone
+    assert encoded == [3, 1, 1, 8, 8, 0, 3, 1, 1, 4]  # the rest alone
     assert read(out)[1][:, 0].tolist() == [len(text) for text in LINES]
     assert not (tmp_path / "v.parquet.blocks").exists()
 
