@@ -145,5 +145,5 @@ def _cached(repository: str, file: str, kind: str = "model") -> bool:
     name, _, revision = repository.partition("@")
     try:
         return isinstance(try_to_load_from_cache(name, file, revision=revision or None, repo_type=kind), str)
-    except HFValidationError:  # no name of a repository, which is said where it is opened
+    except HFValidationError:  # no name of a repository; opening it says so
         return False
