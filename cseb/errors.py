@@ -51,10 +51,20 @@ class TrainingFailed(CsebError):
 
 
 class UnknownName(CsebError):
-    """A name that its registry does not have. remarks: further possible reasons, such as names that were left out."""
+    """A name that its registry does not have. remarks: further possible reasons, such as names that were left out.
 
-    def __init__(self, kind: str, name: str, known: Iterable[str], remarks: Iterable[str] = ()) -> None:
-        super().__init__("; ".join([f"no {kind} is called {name!r}; {did_you_mean(name, known)}", *remarks]))
+    known, listed: as in `did_you_mean`.
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        name: str,
+        known: Iterable[str],
+        remarks: Iterable[str] = (),
+        listed: Iterable[str] | None = None,
+    ) -> None:
+        super().__init__("; ".join([f"no {kind} is called {name!r}; {did_you_mean(name, known, listed)}", *remarks]))
 
 
 MOST = 2**53  # the largest count that arithmetic in floating point keeps exact
@@ -97,12 +107,17 @@ def first_line(error: BaseException) -> str:
     return text.shortened(next(filter(None, lines), type(error).__name__))
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return the most similar of the known names, ignoring case, or all of them if none is similar."""
+def did_you_mean(name: str, known: Iterable[str], listed: Iterable[str] | None = None) -> str:
+    """Return the most similar of the known names, ignoring case, or all of them if none is similar.
+
+    listed: names that are given in place of all of them.
+    """
     names = sorted(known)
     lower = {candidate.lower(): candidate for candidate in names}
     similar = [lower[match] for match in difflib.get_close_matches(name.lower(), lower, n=3)]
-    return f"did you mean {' or '.join(similar)}?" if similar else f"known: {', '.join(names) or 'none'}"
+    if similar:
+        return f"did you mean {' or '.join(similar)}?"
+    return f"known: {', '.join(names if listed is None else listed) or 'none'}"
 
 
 def shortened(value: object) -> str:

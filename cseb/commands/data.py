@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cseb.commands.command_line import Call, Out, add
+from cseb.commands.schema import schema
 from cseb.commands.screen import pour, say
 from cseb.errors import BadBenchmark, BadData, shortened
 from cseb.parameters import COLUMN, CORPUS_HELP, DATA_DIR, TASKS, argument, command, option, sizes_and_fractions
@@ -21,17 +22,6 @@ if TYPE_CHECKING:
     from cseb.data.corpus import Corpus
     from cseb.data.manifest import DataFile, DataSet, FileCheck
     from cseb.data.overlap import Overlap
-
-
-KINDS = ("record", "benchmark")
-
-
-@command
-def schema(kind: Annotated[str, argument("What the schema describes.", choices=KINDS)]) -> str:
-    """Print the JSON Schema of records or of benchmark files, for editors and other programs."""
-    from cseb.data import shipped
-
-    return shipped.schema(kind).read_text(encoding="utf-8").rstrip("\n")
 
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="List, check, fetch and prepare data files.")

@@ -130,7 +130,8 @@ def named(names: Sequence[str]) -> dict[DataSet, list[DataFile]]:
     for name in names or data_sets():
         matches = {data: _matching(name, data) for data in selected}
         if not any(matches.values()):
-            raise UnknownName("data set or file", name, _names())
+            hint = "`cseb data list NAME` lists the files of one"
+            raise UnknownName("data set or file", name, _names(), [hint], data_sets())
         for data, files in matches.items():
             selected[data] |= dict.fromkeys(files)
     return {data: list(files) for data, files in selected.items() if files}

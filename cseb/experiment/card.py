@@ -119,6 +119,11 @@ def _trains(record: Record) -> bool:
     return bool(record.data_seen and record.subset.size)
 
 
+def _selects(record: Record) -> bool:
+    """Return whether a dev set selected the checkpoint. A method that is fitted without steps, whitening, has one."""
+    return bool(record.protocol.dev) and (record.trace is None or record.trace.steps > 0)
+
+
 def _exported(record: Record) -> Select:
     """Return the checkpoint that is exported. Records of `cseb eval` have the last one only."""
     return "best" if record.points("best") else "last"
@@ -159,7 +164,7 @@ def _scores(record: Record, scores: ItemScores, others: Sequence[Record]) -> Ite
     yield "\n".join(lines)
     notes = ["The interval is for other test examples of the same kind."]
     if _trains(record):
-        best = f"the best one on {pipe(record.protocol.dev)}" if record.protocol.dev else "the last one"
+        best = f"the best one on {pipe(record.protocol.dev)}" if _selects(record) else "the last one"
         notes = [f"Scores of the checkpoint in this folder, {best}.", *notes, "Another seed gives another encoder."]
     yield " ".join([*notes, *(f"No interval: {pipe(doubt)}." for doubt in doubts)])
 
@@ -217,7 +222,7 @@ def _sentences(record: Record) -> Iterator[str]:
     yield f"data that the method uses: {pipe(', '.join(record.data_seen))}"
     if record.generated is not None:
         yield f"the sentences were written by {pipe(str(record.generated))}"
-    if record.protocol.dev:
+    if _selects(record):
         examples = quantity(record.protocol.dev_pairs, "labelled example")
         yield f"labels: {examples} of {pipe(record.protocol.dev)} selected the checkpoint; none was trained on"
 

@@ -80,6 +80,8 @@ def test_verify_is_content_with_the_right_files(tmp_path: Path, monkeypatch: pyt
     [
         (["check", "sbuj"], "no data set or file is called 'sbuj'; did you mean subj"),
         (["list", "wiki"], "did you mean wiki1m"),
+        (["list", "mine.txt"], "'mine.txt'; known: sts12, sts13, sts14,"),
+        (["list", "mine.txt"], "; `cseb data list NAME` lists the files of one"),
         (["list", "stsb", "--data-dir", "/nowhere"], "no folder /nowhere"),
         (["check"], "the cache contains no file of the manifest"),
         (["check", "--data-dir", str(Path(__file__).parent)], "contains no file of the manifest"),
