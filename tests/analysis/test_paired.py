@@ -3,7 +3,17 @@
 import numpy as np
 import pytest
 
-from cseb.analysis.paired import against, all_pairs, best_methods, curve, curve_weights, family, samples
+from cseb.analysis.paired import (
+    Sample,
+    against,
+    all_pairs,
+    best_methods,
+    correlation,
+    curve,
+    curve_weights,
+    family,
+    samples,
+)
 from cseb.analysis.study import gather
 from cseb.records.record import Record
 from cseb.statistics.paired import Comparison
@@ -42,6 +52,19 @@ def test_accuracies_have_the_variance_of_mcnemar() -> None:
     expected = 100**2 * ((won + lost) / count - ((won - lost) / count) ** 2) / count
     assert pair.comparison.items == pytest.approx(expected)
     assert (pair.comparison.scope, pair.adjusted, pair.conclusion) == ("items", None, "too few seeds")
+
+
+def test_items_count_alike_with_and_without_pairing_by_seed() -> None:
+    world, records = study({"a": 0, "b": 1})
+    pairs = all_pairs(samples(gather(records), 100, TASKS, "last", world.item_scores()))
+    [paired], [unpaired] = family(pairs).pairs, family(pairs, paired=False).pairs
+    assert unpaired.comparison.items == pytest.approx(paired.comparison.items)
+
+
+def test_two_seeds_have_no_correlation() -> None:
+    first, second = (Sample(name, {0: 1.0, 1: 2.0, 2: slope}, {}) for name, slope in (("a", 0.0), ("b", 3.0)))
+    assert correlation([(first, second)]) == pytest.approx(-0.5)
+    assert correlation([(first, Sample("c", {0: 1.0, 1: 2.0}, {}))]) is None
 
 
 def test_only_seeds_that_both_have_are_paired() -> None:
@@ -111,10 +134,21 @@ def test_the_best_methods_are_those_that_do_not_differ_significantly() -> None:
     assert len(best([record for record in records if record.seed < 4 or record.method != "c"])) == 4
 
 
+def test_bold_methods_come_from_all_pairs_corrected_together() -> None:
+    """Two of three differences have p = 0.02: 0.06 after correction by three, 0.04 by the two of the best one."""
+    lead = {"b": (1.2, 3.2, 2.2, 1.2, 0.7), "c": (0.7, 1.2, 3.2, 2.2, 1.2)}
+    best = Sample("a", dict.fromkeys(range(5), 60.0), {})
+    others = [Sample(name, {seed: 60 - d for seed, d in enumerate(ds)}, {}) for name, ds in lead.items()]
+    assert [pair.comparison.p for pair in family(against("a", [best, *others])).pairs] == pytest.approx(
+        [0.02] * 2, abs=1e-3
+    )
+    assert set(best_methods([best, *others])) == {"a", "b", "c"}
+
+
 def test_weights_give_the_mean_height_over_the_logarithm_of_sizes() -> None:
-    sizes = (100, 1000, 100_000)
-    assert curve_weights(sizes) == pytest.approx([1 / 6, 1 / 2, 1 / 3])
-    assert np.array([[60.0, 60.0, 60.0], [0.0, 6.0, 12.0]]) @ curve_weights(sizes) == pytest.approx([60.0, 7.0])
+    sizes = (100, 1000, 1_000_000)
+    assert curve_weights(sizes) == pytest.approx([1 / 8, 1 / 2, 3 / 8])
+    assert np.array([[60.0, 60.0, 60.0], [0.0, 8.0, 16.0]]) @ curve_weights(sizes) == pytest.approx([60.0, 10.0])
 
 
 def test_a_curve_is_compared_like_any_score() -> None:

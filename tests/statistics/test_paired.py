@@ -34,6 +34,13 @@ def test_with_items_variances_add_and_degrees_of_freedom_grow() -> None:
     assert items.high == pytest.approx(1 + 1.959964 * np.sqrt(0.15), abs=1e-6)
 
 
+def test_power_takes_the_variances_and_degrees_of_freedom_of_the_tests() -> None:
+    variances, degrees = zip(*Comparison(A, B, items=0.15).design.tests, strict=True)
+    assert (variances, degrees) == (pytest.approx((0.05, 0.2)), pytest.approx((4, 64)))
+    # 2.80 standard errors of the normal distribution, from the items alone
+    assert Design(5, 1.0, items=100.0).detectable() == pytest.approx(28.0, abs=0.1)
+
+
 @pytest.mark.parametrize("n", [2, 3, 4, 5, 10, 20])
 @pytest.mark.parametrize("items", [0.03, 0.1, 1.0])  # beside a variance of 1 / n over seeds
 def test_seeds_and_items_cover_what_they_promise_and_are_never_laxer_than_seeds(n: int, items: float) -> None:
