@@ -110,9 +110,24 @@ def test_at_an_edge_every_method_is_tried_with_a_further_value(grid: Benchmark) 
     assert reported(low)["simcse", 100] == {3e-5} and min(rate(job) for job in low if job.label == "micse") == 1e-5
 
 
-def test_the_search_ends_and_says_so_where_the_best_value_stays_at_an_edge(make: Make) -> None:
+@pytest.mark.parametrize(("warmups", "chosen"), [([2, 4, 8], 3e-3), ([0, 4, 8], 1e-3)])
+def test_a_value_is_added_for_one_method_if_it_can_be_for_all(make: Make, warmups: list[int], chosen: float) -> None:
+    """The best rate is above the highest one, the best warm-up is inside; nothing can be added to values with a 0."""
+    own = {"tsdae": {"recipe.warmup": warmups}}
+    tune = {"options": {"recipe.learning_rate": [1e-4, 3e-4, 1e-3]}, "per_method": own, "further": 3}
+
+    def world(job: Job) -> float | None:
+        return peak(3e-3)(job) if job.label == "simcse" else float(dict(job.method.recipe.options)["warmup"] == 4)
+
+    jobs, _ = run(make(methods="simcse,tsdae", fractions=[0.5], tune=tune), world)
+    choices = {job.label: job.tuning.options for job in jobs if job.purpose == "reported" and job.tuning}
+    assert choices == {"simcse": f"recipe(learning_rate={chosen})", "tsdae": "recipe(warmup=4)"}
+
+
+@pytest.mark.parametrize("best", [1.0, 1e-8])
+def test_the_search_ends_and_says_so_where_the_best_value_stays_at_an_edge(make: Make, best: float) -> None:
     grid = make(methods="simcse", fractions=[0.5], tune={"further": 1})
-    jobs, stages = run(grid, peak(1.0))
+    jobs, stages = run(grid, peak(best))
     assert stages == [8, 2, 2]
     tuning = jobs[-1].tuning
     assert tuning is not None and tuning.at_edge == ("recipe.learning_rate",)
@@ -157,6 +172,11 @@ def test_a_larger_budget_keeps_every_key(make: Make) -> None:
     assert {job.key for job in before} <= {job.key for job in after}
     assert stages == [2 * (3 * 1 + 1 * 3), 2 * 2]
     assert {job.key for job in before} & set(records) == {job.key for job in before}
+    trials = {key: record for key, record in records.items() if record.purpose == "tuning"}
+    shown = sensitivities((record for record in records.values() if record.purpose == "reported"), trials)
+    assert {(each.method, len(each.scores), each.seeds, len(each.tuning.trials)) for each in shown} == {
+        (method, 4, 3, 4 * 3) for method in ("simcse", "micse")
+    }
 
 
 def test_other_options_combinations_and_one_size(make: Make) -> None:
@@ -188,6 +208,8 @@ def test_a_dev_task_of_its_own_is_scored_at_the_checkpoint_of_reported_runs(make
         made = standin_record(trial)
         scores = (replace(made.scores[0], value=1.0), replace(made.scores[1], value=2.0))
         assert dev_score(made.model_copy(update={"scores": scores})) == {"best": 1.0, "last": 2.0}[select]
+        collapsed = tuple(replace(score, value=None) for score in scores)
+        assert dev_score(made.model_copy(update={"scores": collapsed})) == -math.inf
 
 
 def test_the_footer_and_a_table_say_what_was_chosen_at_what_budget(make: Make) -> None:
@@ -276,7 +298,12 @@ def test_a_value_with_brackets_is_one_value(make: Make) -> None:
         ({"tune": {"options": {"recipe.rate": [1]}}}, "recipe has no option 'rate'"),
         ({"tune": {"options": {"recipe.steps": [1, 1]}}}, "has a value twice"),
         ({"tune": {"per_method": {"simcse": {"recipe.steps": [1, 2]}}}}, "simcse has 2 values, the others 4"),
+        ({"tune": {"per_method": {"simcse": {"recipe.steps": [1, 2, 3, 4, 5]}}}}, "simcse has 5 values, the others 4"),
         ({"tune": {"options": {"ami.weight": [0.1, 1.0]}}}, "ami.weight cannot be tuned for simcse"),
+        (
+            {"tune": {"options": {"ami.weight": [0.1, 1.0], "recipe.steps": [1, 2]}}},
+            "recipe.steps cannot be tuned for simcse",
+        ),
         ({"methods": "simcse+recipe(learning_rate=1e-3)", "tune": {}}, "which sets it itself or lacks the part"),
         ({"tune": {"at": 5}}, "a fraction of the corpus"),
         ({"tune": {"values": [1]}}, "no field is called 'tune.values'"),
