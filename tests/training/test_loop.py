@@ -72,3 +72,21 @@ def test_a_loss_that_is_no_number_names_its_step(tiny: Tiny) -> None:
     with pytest.raises(Diverged, match="the loss is nan") as caught:
         run(broken)
     assert caught.value.step == 7
+
+
+def test_the_gradient_of_all_weights_together_is_scaled_to_the_norm_of_clip(
+    tiny: Tiny, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def gradient(clip: float) -> torch.Tensor:
+        seen: list[torch.Tensor] = []
+
+        def step(optimizer: torch.optim.Optimizer, closure: None = None) -> None:
+            weights = [weight for group in optimizer.param_groups for weight in group["params"]]
+            seen.append(torch.cat([weight.grad.flatten() for weight in weights if weight.grad is not None]))
+
+        monkeypatch.setattr(torch.optim.AdamW, "step", step)
+        trained(tiny, "simcse", f"recipe(steps=1,warmup=0,batch_size=8,optimizer=adamw,clip={clip})")
+        return seen[0]
+
+    free = gradient(0.0)
+    torch.testing.assert_close(gradient(0.25 * float(free.norm())), 0.25 * free)

@@ -106,6 +106,19 @@ def test_the_recipe_chooses(tiny: Tiny, name: str, kind: type) -> None:
     assert head["lr"] == pytest.approx(100 * rest["lr"])
 
 
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [("adamw", {"eps": 1e-8, "betas": (0.9, 0.999)}), ("rmsprop", {"alpha": 0.9, "eps": 1e-7, "momentum": 0})],
+)
+def test_settings_are_those_of_torch_and_keras_and_of_the_recipe(
+    tiny: Tiny, name: str, settings: dict[str, object]
+) -> None:
+    built = built_of(tiny, f"simcse+recipe(optimizer={name},learning_rate=0.02,weight_decay=0.3)")
+    (group,) = optimizer_of(Objective(built), built.recipe).param_groups
+    expected = settings | {"lr": 0.02, "weight_decay": 0.3}
+    assert {key: group[key] for key in expected} == expected
+
+
 @pytest.mark.parametrize("name", ["adamw_hf_matrix_decay", "adamw_uncorrected_matrix_decay"])
 def test_biases_and_layer_norms_are_spared_where_the_name_says_so(tiny: Tiny, name: str) -> None:
     built = built_of(tiny, "vascl+recipe(weight_decay=0.1)")  # its head has a rate
