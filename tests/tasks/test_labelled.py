@@ -63,6 +63,9 @@ def test_folds_are_even_stratified_and_never_split_a_text() -> None:
     assert folds[59] == folds[58]
     counts = np.array([np.bincount(folds[labels == label], minlength=5) for label in range(3)])
     assert (counts.max(axis=1) - counts.min(axis=1) <= 2).all()
+    twins, classes = np.repeat(np.arange(12), 2), np.repeat([0, 1], 12)
+    of_twins = deal(twins, classes, 3, "t")
+    assert [np.bincount(classes[of_twins == fold]).tolist() for fold in range(3)] == [[4, 4]] * 3
     assert deal(np.arange(60), labels, 5, "t").tolist() == deal(np.arange(60), labels, 5, "t").tolist()
     assert deal(np.arange(10), NONE[:10], 5, "t").tolist() == [2, 4, 1, 3, 0, 1, 2, 3, 0, 4]  # on every machine
 

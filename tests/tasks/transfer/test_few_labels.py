@@ -11,7 +11,9 @@ from cseb.embedders.word_vectors import random_words
 from cseb.errors import BadData, UnknownName
 from cseb.tasks.evaluate import load_task
 from cseb.tasks.names import parse_names, parse_tasks
-from cseb.tasks.transfer.few_labels import DRAWS, FewLabels
+from cseb.tasks.transfer.few_labels import DRAWS, FewLabels, drawn
+from cseb.tasks.transfer.labelled import Examples, LabelledTexts
+from cseb.tasks.transfer.schemes import LOGREG_RECIPE
 
 
 def loaded(name: str) -> FewLabels:
@@ -45,7 +47,24 @@ def test_accuracy_is_the_mean_over_classifiers_trained_on_each_draw() -> None:
     assert outcome.value == pytest.approx(np.mean(accuracies), abs=0.1)
     assert outcome.detail["accuracy.sd"] == pytest.approx(np.std(accuracies, ddof=1), abs=0.1)
     assert data.influence(items).sum() == pytest.approx(0, abs=1e-6)
+    assert data.influence(np.array([[1, 0], [1, 1]], dtype=np.float32)).tolist() == [-25, 25]  # from 50, 100
     assert 0 < outcome.value < 100
+
+
+def test_a_dev_part_is_neither_drawn_from_nor_scored() -> None:
+    parts = tuple(
+        Examples(tuple((f"{part}{number}",) for number in range(count)), (0, 1) * (count // 2))
+        for part, count in (("train", 8), ("dev", 4), ("test", 6))
+    )
+    data = drawn("sst2", LabelledTexts(parts, 2, LOGREG_RECIPE), shots=2, draws=3)
+    assert [data.texts[row] for row in data.test] == list(parts[2].texts)
+    assert all(data.texts[row][0].startswith("train") for draw in data.draws for row in draw)
+
+
+def test_equal_texts_of_the_test_part_are_one_cluster() -> None:
+    texts = [(text,) for text in ("snow", "rain", "snow", "wind", "snow")]
+    data = FewLabels(texts, np.array([0, 1, 0, 1, 0]), [], np.array([1, 2, 3, 4]))
+    assert data.clusters().tolist() == [0, 1, 2, 1]
 
 
 def test_an_encoder_that_knows_the_classes_needs_one_label() -> None:
