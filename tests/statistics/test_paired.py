@@ -148,6 +148,7 @@ def test_more_seeds_cannot_help_a_benchmark_that_is_too_small() -> None:
     assert not small.too_small(2.81)
     fine = Design(5, 1.0, items=0.01)
     assert not fine.too_small(0.5)
+    assert not Design(5, 1.0).too_small(0.001)  # without items it takes seeds
     seeds = fine.seeds_for(0.5)
     assert Design(seeds, 1.0, 0.01).power(0.5) >= 0.8 > Design(seeds - 1, 1.0, 0.01).power(0.5)
     assert Design(5, 1.0).seeds_for(0.001) is None
