@@ -49,6 +49,27 @@ def test_only_drawn_sentences_are_tokenised_and_the_numbers_stay(tiny: Tiny) -> 
         assert batch.fields[0].tolist() == expected.ids.tolist() * 2
 
 
+def test_a_batch_has_the_ratings_of_its_own_pairs(tiny: Tiny) -> None:
+    few = build(method("cosent", FEW), tiny("bert"), 0)
+    feed = Feed(few.views, few.encoder, few.recipe, RATED, 0, CPU)
+    (batch,) = feed
+    assert batch.scores is not None
+    lines = [line.split("\t") for line in RATED]
+    ratings = {(left, right): float(rating) for left, right, rating in lines}
+    expected = [ratings[str(feed.texts[0][row]), str(feed.texts[1][row])] for row in batch.rows]
+    assert batch.scores.tolist() == expected
+    assert len(set(expected)) > 1
+
+
+def test_pairs_of_one_sentence_are_marked_in_a_batch_of_ct(tiny: Tiny) -> None:
+    few = build(method("ct", "recipe(steps=3,batch_size=16,warmup=0)"), tiny("bert"), 0)
+    for batch in Feed(few.views, few.encoder, few.recipe, SENTENCES, 0, CPU):
+        first, second = batch.fields[0].chunk(2)
+        assert batch.same is not None
+        assert batch.same.tolist() == (first == second).all(dim=1).tolist()
+        assert 0 < int(batch.same.sum()) < 16
+
+
 @pytest.mark.parametrize("padding", ["longest", "fixed", "grouped"])
 @pytest.mark.parametrize(("last_batch", "sizes"), [("keep", [8, 8, 4]), ("drop", [8, 8])])
 def test_an_epoch_visits_each_sentence_once(padding: str, last_batch: str, sizes: list[int]) -> None:
@@ -72,6 +93,14 @@ def test_grouped_batches_pad_less() -> None:
         return sum(int(lengths[rows].max()) * len(rows) for rows in drawn)
 
     assert padded("grouped") < 0.8 * padded("longest")
+
+
+def test_grouped_batches_do_not_come_from_short_to_long() -> None:
+    lengths = np.arange(400)
+    drawn = batches(400, recipe(steps=50, batch_size=8, padding="grouped"), np.random.default_rng(0), lengths)
+    means = [lengths[rows].mean() for rows in drawn]
+    assert len(means) == 50
+    assert abs(np.corrcoef(means, np.arange(50))[0, 1]) < 0.5
 
 
 @pytest.mark.parametrize("padding", ["longest", "grouped"])

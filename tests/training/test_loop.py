@@ -58,6 +58,20 @@ def test_without_a_dev_set_best_is_last(tiny: Tiny) -> None:
     assert result.best_step == 12
 
 
+def test_the_curve_has_the_mean_loss_since_the_last_evaluation(tiny: Tiny) -> None:
+    built = build(method("simcse"), tiny("bert"), 0)  # 12 steps, evaluated every 3
+    term = Recording(lambda step: step.views[0].z.sum() * 0 + len(term.steps))
+    counting = replace(built, terms=(replace(built.terms[0], term=term),))
+    assert run(counting).curve == ((3, 2.0, None), (6, 5.0, None), (9, 8.0, None), (12, 11.0, None))
+
+
+def test_the_loss_is_the_weighted_sum_of_the_terms(tiny: Tiny) -> None:
+    built = build(method("simcse"), tiny("bert"), 0)
+    term = Recording(lambda step: step.views[0].z.sum() * 0 + 10)
+    terms = tuple(replace(built.terms[0], term=term, weight=weight) for weight in (0.5, 2.0))
+    assert {loss for _, loss, _ in run(replace(built, terms=terms)).curve} == {25.0}
+
+
 def test_no_steps_train_nothing(tiny: Tiny) -> None:
     built = built_of(tiny, "mean")
     before = built.encoder.embed(SENTENCES)
@@ -90,3 +104,12 @@ def test_the_gradient_of_all_weights_together_is_scaled_to_the_norm_of_clip(
 
     free = gradient(0.0)
     torch.testing.assert_close(gradient(0.25 * float(free.norm())), 0.25 * free)
+
+
+def test_every_update_has_the_rate_of_its_step(tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
+    rates: list[float] = []
+    monkeypatch.setattr(
+        torch.optim.AdamW, "step", lambda optimizer, closure=None: rates.append(optimizer.param_groups[0]["lr"])
+    )
+    trained(tiny, "simcse", "recipe(steps=6,warmup=2,batch_size=8,optimizer=adamw,learning_rate=0.04)")
+    assert rates == pytest.approx([0, 0.02, 0.04, 0.03, 0.02, 0.01])
