@@ -193,7 +193,7 @@ def best_methods(candidates: Sequence[Sample]) -> tuple[str, ...]:
     """Return the methods to print in bold: the best, and those not significantly different from it.
 
     All pairs are corrected together. A method with too few seeds for a test, or none in common with the best one, is
-    left out; all are returned if that holds for the best one.
+    left out; () if no method was tested against the best one.
     """
     ordered = sorted(candidates, key=lambda sample: -sample.mean)
     if not ordered:
@@ -206,6 +206,6 @@ def best_methods(candidates: Sequence[Sample]) -> tuple[str, ...]:
     }
     others = {sample.method: conclusions.get(sample.method, "too few seeds") for sample in ordered[1:]}
     if all(conclusion == "too few seeds" for conclusion in others.values()):
-        return (best, *others)
+        return ()
     different = ("better", "worse", "too few seeds")
     return (best, *(other for other, conclusion in others.items() if conclusion not in different))

@@ -156,7 +156,7 @@ def tabulate(
     selects = sorted({place.select for place in every if place.select})
     if "best" in selects and not any(record.protocol.dev for record in study.records):
         raise BadResults("no dev set has chosen a best checkpoint in these records; show the last one instead")
-    marks = _marks(study, query, every)
+    marks, tested = _marks(study, query, every)
 
     def shown(place: Heading) -> Cell:
         cell = _cell(study, place)
@@ -178,7 +178,7 @@ def tabulate(
         beyond=beyond,
     )
     others = [bare(task) for task in study.tasks if task not in tasks and not query.tasks]
-    legend = (_legend(study, query, marks), "† uses data beyond the subset." if beyond else "")
+    legend = (_legend(study, query, marks, tested), "† uses data beyond the subset." if beyond else "")
     benchmarks = {record.benchmark for record in study.records}
     return Table(
         name=name,
@@ -201,17 +201,20 @@ def tabulate(
     )
 
 
-def _legend(study: Study, query: StudyQuery, marks: Collection[Heading]) -> str:
+def _legend(study: Study, query: StudyQuery, marks: Collection[Heading], tested: bool) -> str:
     if not query.mark or len(study.methods) < 2:
         return ""
     if len(study.methods) > MOST:
         return f"Significance: not tested, {MOST} methods are the most; choose with --methods."
-    few = [len(seeds) < FEWEST_JUDGED for seeds in study.runs.values()]
-    if not marks and all(few):
+    if not marks and all(len(seeds) < FEWEST_JUDGED for seeds in study.runs.values()):
         return f"Significance: not tested; a test takes {FEWEST_JUDGED} seeds of each method or more."
+    if not tested:
+        return (
+            f"Significance: not tested; a test takes {FEWEST_JUDGED} seeds that a method and the best of its column "
+            "share, and scores that vary."
+        )
     if not marks:
-        tested = f"method with {FEWEST_JUDGED} seeds or more" if any(few) else "method"
-        return f"Significance: no {tested} differs significantly from the best of its column ({TEST})."
+        return f"Significance: no tested method differs significantly from the best of its column ({TEST})."
     return f"{MARKED}: not significantly different from the best mean ({TEST})."
 
 
@@ -225,23 +228,26 @@ def _cell(study: Study, place: Heading) -> Cell:
     return difference(of(place.method), of(place.minus)) if place.minus else of(place.method)
 
 
-def _marks(study: Study, query: StudyQuery, places: Sequence[Heading]) -> set[Heading]:
-    """Return the cells of the best method of a column, and of all not significantly different from it.
+def _marks(study: Study, query: StudyQuery, places: Sequence[Heading]) -> tuple[set[Heading], bool]:
+    """Return the cells of the best methods of each column, and whether any method was tested against the best one.
 
-    Nothing is marked where that is every method that has scores, or if there are too many methods to compare all pairs.
+    The best methods are the best one and all not significantly different from it. Nothing is marked where that is every
+    method that has scores, or if there are too many methods to compare all pairs.
     """
     if not query.mark or len(study.methods) > MOST:
-        return set()
+        return set(), False
     columns: dict[tuple[int | None, tuple[str, ...], Select | None], list[Heading]] = {}
     for place in places:
         if not place.minus:
             columns.setdefault((place.size, place.tasks, place.select), []).append(place)
     marks: set[Heading] = set()
+    tested = False
     for (size, tasks, select), column in columns.items():
         if len(column) < 2:
             continue
         compared = samples(study, size or 0, tasks, select or "last")
         best = best_methods(compared)
+        tested |= bool(best)
         if not {place.method for place in column} & {sample.method for sample in compared} <= set(best):
             marks |= {place for place in column if place.method in best}
-    return marks
+    return marks, tested

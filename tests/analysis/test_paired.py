@@ -125,13 +125,13 @@ def test_the_best_methods_are_those_that_do_not_differ_significantly() -> None:
         return set(best_methods(samples(gather(kept), 100, TASKS, "last", world.item_scores() if items else None)))
 
     assert best(records) == {"b", "c"}
-    assert best([record for record in records if record.seed < 4], items=False) == {"a", "b", "c", "d"}
+    assert best([record for record in records if record.seed < 4], items=False) == set()
     assert best_methods([]) == ()
     others = {"a": 0, "b": 0, "c": 0, "d": 100}  # no seed of d is one of the others
     apart = [each.model_copy(update={"seed": each.seed + others[each.method]}) for each in records]
     assert best(apart, items=False) == {"b", "c"}
     assert best([record for record in records if record.seed < 4 or record.method != "b"]) == {"c"}
-    assert len(best([record for record in records if record.seed < 4 or record.method != "c"])) == 4
+    assert best([record for record in records if record.seed < 4 or record.method != "c"]) == set()
 
 
 def test_bold_methods_come_from_all_pairs_corrected_together() -> None:

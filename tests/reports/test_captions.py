@@ -102,6 +102,24 @@ def test_what_was_not_tested_is_not_called_equal() -> None:
         assert "Significance: not tested; a test takes 5 seeds of each method" in stored.notes[0]
 
 
+@pytest.mark.parametrize(
+    ("best", "vary"),
+    [
+        ({seed: 90.0 + seed for seed in range(2)}, True),  # the best has two seeds
+        ({seed: 90.0 + seed for seed in range(7, 12)}, True),  # no seed in common
+        (dict.fromkeys(range(5), 90.0), False),  # untrained: the same difference in every seed
+    ],
+)
+def test_where_the_best_method_was_not_tested_no_difference_is_denied(best: dict[int, float], vary: bool) -> None:
+    """It said that no method differed significantly from one that was forty points better."""
+    points = {"best": best, "low": {seed: 50.0 + seed % 2 * vary for seed in range(5)}}
+    records = [
+        record(method, seed=seed, values=(score,) * 3) for method in points for seed, score in points[method].items()
+    ]
+    (note, *_) = few_shot(records, query=StudyQuery(mark=True)).notes
+    assert note.startswith("Significance: not tested; a test takes 5 seeds that a method and the best of its column")
+
+
 def test_of_one_method_nothing_is_said_about_differences() -> None:
     asked = StudyQuery(mark=True)
     for count in (2, 5):
