@@ -51,6 +51,8 @@ def test_unpaired_all_seeds_of_both_methods_are_used() -> None:
     assert (effects.lines[0].values["n"], effects.lines[0].values["n_baseline"]) == (5, 8)
     assert "all seeds of both methods" in effects.notes[0]
     paired = sheets(gather(kept), replace(query, paired=True), world.item_scores())
+    floor = "With 5 seeds an exact test cannot reach p below 0.0625"  # a rank test of 5 and 8 seeds reaches 2 / 1287
+    assert [any(note.startswith(floor) for note in sheet.notes) for sheet in (paired[0], effects)] == [True, False]
     assert any(note.startswith("Mean correlation of scores under equal seeds") for note in paired[0].notes)
     assert any("excluded from pairs: good 5-7." in note for note in paired[0].notes)
     assert effects.notes[-1].endswith("|cpu,1t,float32") and "|s0-7|" in effects.notes[-1]
