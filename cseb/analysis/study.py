@@ -98,16 +98,20 @@ def choose(
             raise BadResults(f"no record is of the method {method!r}; {did_you_mean(method, known)}")
     if methods:
         chosen = [record for record in chosen if record.method in set(methods)]
-    by_size = {record.subset.size: record.subset.fraction for record in chosen}
-    wanted = set(sizes)
     for fraction in fractions:
-        matching = {size for size, known in by_size.items() if isclose(known, fraction, rel_tol=1e-3)}
-        if not matching:
-            raise BadResults(f"no record has the fraction {fraction:g}; known: {_listed(by_size.values())}")
-        wanted |= matching
-    if lacking := wanted - set(by_size):
-        raise BadResults(f"no record has the size {min(lacking)}; known: {_listed(by_size)}")
-    return [record for record in chosen if record.subset.size in wanted] if wanted else chosen
+        if not any(_has(record, [fraction]) for record in chosen):
+            known_fractions = _listed(record.subset.fraction for record in chosen)
+            raise BadResults(f"no record has the fraction {fraction:g}; known: {known_fractions}")
+    known_sizes = {record.subset.size for record in chosen}
+    if lacking := set(sizes) - known_sizes:
+        raise BadResults(f"no record has the size {min(lacking)}; known: {_listed(known_sizes)}")
+    if not (fractions or sizes):
+        return chosen
+    return [record for record in chosen if record.subset.size in sizes or _has(record, fractions)]
+
+
+def _has(record: Record, fractions: Iterable[float]) -> bool:
+    return any(isclose(record.subset.fraction, fraction, rel_tol=1e-3) for fraction in fractions)
 
 
 def gather(
@@ -270,6 +274,17 @@ class StudyQuery:
     seeds: tuple[int, ...] = ()
     mixed: bool = False
     mark: bool = False
+
+    def within(self, records: Sequence[Record]) -> StudyQuery:
+        """Return the query without the methods, fractions and sizes that these records of several groups lack."""
+        methods = {record.method for record in records}
+        sizes = {record.subset.size for record in records}
+        return replace(
+            self,
+            methods=tuple(method for method in self.methods if method in methods),
+            sizes=tuple(size for size in self.sizes if size in sizes),
+            fractions=tuple(each for each in self.fractions if any(_has(record, [each]) for record in records)),
+        )
 
     def study(self, records: Iterable[Record]) -> Study:
         """Return the chosen records, sorted into cells. Raises: BadResults."""

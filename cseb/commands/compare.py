@@ -130,6 +130,7 @@ def compare(
     if all(map(is_untrained, chosen)):  # one group for each set of tasks, and an encoder is in some of them
         studies = [each for each in studies if len(each[1].methods) > 1] or studies
         studies = [each for each in studies if baseline in ("", ALL, *each[1].methods)] or studies
+    refused: dict[str, BadResults] = {}
     for group, study in studies:
         query = ComparisonQuery(
             baseline="" if baseline == ALL else baseline_of(study, baseline),
@@ -138,8 +139,16 @@ def compare(
             margin=margin,
             paired=not unpaired,
         )
-        first, *others = sheets(study, query, load_item_scores(store, group))
+        try:
+            first, *others = sheets(study, query, load_item_scores(store, group))
+        except BadResults as error:
+            place = f"{study.encoder} on {study.corpus}" if study.encoder else "untrained encoders"
+            refused[f"Not compared, {place}: {error}."] = error
+            continue
         shown += [replace(first, notes=(*first.notes, *mixed_note(study))), *others]
+    if not shown:
+        raise next(iter(refused.values()))
+    shown[0] = replace(shown[0], notes=(*shown[0].notes, *refused))
     return Comparison(tuple(shown), detail)
 
 

@@ -64,6 +64,7 @@ def report(
         True
     """
     from cseb.analysis.comparable import groups, is_untrained, scored_on
+    from cseb.analysis.study import choose
     from cseb.reports.comparison_report import NAME, no_learning_curve
     from cseb.reports.documents import score_grid
     from cseb.reports.formats import FORMATS
@@ -76,10 +77,11 @@ def report(
     one_of(("", *KINDS), kind, "`table`")
     ask = query(methods, sizes, tasks, checkpoint, mixed=mixed)
     folder = results_of(results)
-    several = groups(folder.records, ask.tasks)
+    records = list(folder.records)
     if ask.methods or ask.fractions or ask.sizes:  # untrained encoders have none of these
-        several = [group for group in several if not all(map(is_untrained, group))] or several
-    several = scored_on(several, ask.tasks)
+        records = [record for record in records if not is_untrained(record)] or records
+        records = choose(records, ask.methods, ask.fractions, ask.sizes)
+    several = scored_on(groups(records, ask.tasks), ask.tasks)
     tell("laying out tables")
     trained = sum(not all(map(is_untrained, group)) for group in several)
     layout = _Layout(folder, ask, kind, special, learning_curve, form.data, detail, trained > 1)
@@ -124,7 +126,8 @@ class _Layout:
         from cseb.reports.tuning_tables import dev_score_grids
 
         untrained = bool(records) and all(map(is_untrained, records))
-        ask = replace(self.ask, encoders=True, select="last") if untrained else self.ask
+        ask = self.ask.within(records)
+        ask = replace(ask, encoders=True, select="last") if untrained else ask
         planned = benchmarks_of(self.results.folder, records)
         ask = replace(as_planned(ask, records, planned), mark=not untrained)  # an untrained encoder has one seed
         kind, special = self.kind, self.special

@@ -53,12 +53,15 @@ def sheets(study: Study, query: ComparisonQuery, item_scores: ItemScores) -> lis
     tasks, sizes = study.chosen(query.tasks), list(study.sizes)
     by_size = {size: paired.samples(study, size, tasks, query.select, item_scores) for size in sizes}
     shown: list[Sheet] = []
+    skipped: list[str] = []
     for size in sizes:
         where = f"at {percent(study.sizes[size])} of the corpus ({quantity(size, 'sentence')})"
         values: dict[str, Value] = {"fraction": study.sizes[size], "size": size}
         of_size = _compared(study, query, tasks, by_size[size], f"{query.select} checkpoint", where, values)
         lost = tuple(_lost(study, size, by_size[size], where))
         shown += [replace(sheet, notes=(*sheet.notes, *lost)) for sheet in of_size]
+        if query.baseline and by_size[size] and query.baseline not in {sample.method for sample in by_size[size]}:
+            skipped.append(f"Not compared {where}, without scores of {plain(query.baseline)}.")
     if len(sizes) > 1:
         scores = f"mean over the curve from {sizes[0]:,} to {quantity(sizes[-1], 'sentence')} (log scale)"
         curves = paired.curve(sizes, list(by_size.values()))
@@ -71,6 +74,7 @@ def sheets(study: Study, query: ComparisonQuery, item_scores: ItemScores) -> lis
         )
     if not shown:
         raise BadResults("there are no two methods with scores at the same fraction and seeds; nothing can be compared")
+    shown[0] = replace(shown[0], notes=(*shown[0].notes, *skipped))
     shown[-1] = replace(shown[-1], notes=(*shown[-1].notes, *_origin(study, query, tasks, item_scores)))
     shown_notes: set[str] = set()
     for place, sheet in enumerate(shown):  # each note below the first sheet that needs it

@@ -100,6 +100,39 @@ def test_each_encoder_has_a_table_that_names_it(tmp_path: Path) -> None:
     assert [table["rows"][0]["encoder"].partition("@")[0] for table in tables] == ["two", "x/one"]
 
 
+def test_what_one_of_several_encoders_lacks_is_shown_for_the_others(tmp_path: Path) -> None:
+    """It said that no record had this method or size, and showed nothing."""
+    runs = [
+        record(method, size, seed, values=(50.0 + seed,) * 3, encoder=encoder)
+        for encoder, method, size in (
+            ("a", "simcse", 100),
+            ("b", "simcse", 100),
+            ("b", "micse", 100),
+            ("b", "micse", 1000),
+        )
+        for seed in range(5)
+    ]
+    stored(tmp_path, *runs)
+    for options, count in ((("--methods", "micse"), 1), (("--methods", "simcse,micse"), 2), (("--sizes", "1000"), 1)):
+        assert printed("report", str(tmp_path), *options).count("Scores by fraction") == count
+    compared = " ".join(printed("compare", str(tmp_path), "--baseline", "simcse").split())
+    assert compared.count("Comparison with simcse") == 1 and "Not compared, a@" in compared
+    assert "Not compared at 1 % of the corpus (1,000 sentences), without scores of simcse." in compared
+    assert "size 50; known: 100, 1000" in refused("report", str(tmp_path), "--sizes", "50")
+
+
+def test_a_fraction_is_that_of_the_corpus_of_each_record(tmp_path: Path) -> None:
+    """1,000 sentences are 1 % of one corpus and 10 % of the other."""
+    runs = [record(method, 1000, seed, corpus="large") for method in ("simcse", "micse") for seed in range(2)]
+    small = [replace(run.subset, fraction=0.1) for run in runs]
+    others = [record(run.method, 1000, run.seed, corpus="small") for run in runs]
+    stored(tmp_path, *runs, *(run.model_copy(update={"subset": each}) for run, each in zip(others, small, strict=True)))
+    for fraction, shown in (("0.01", "1,000 (1 %)"), ("0.1", "1,000 (10 %)")):
+        for command in ("report", "compare"):
+            text = printed(command, str(tmp_path), "--sizes", fraction)
+            assert {size for size in ("1,000 (1 %)", "1,000 (10 %)") if size in text} == {shown}
+
+
 def test_encoders_as_they_stand_have_a_table_of_tasks(tmp_path: Path) -> None:
     def standing(name: str) -> Record:
         made = record("mean", size=1, encoder=name, corpus="none", dev="")
