@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import hypot
 
 from cseb.analysis.paired import Family, Pair
 from cseb.reports.captions import bare
 from cseb.reports.document import Line, Sheet, Value
-from cseb.statistics.items import LEVEL, Clusters, Interval
+from cseb.statistics.items import LEVEL, Clusters, Interval, sd
 from cseb.statistics.paired import FEWEST_JUDGED, MOST, POWER, Comparison, Scope, exact_floor
 from cseb.text import percent, plain, quantity
 
@@ -107,6 +108,8 @@ def _seeds_needed(pair: Pair, family: Family) -> str:
     effect, design = abs(pair.comparison.mean), pair.comparison.design
     if pair.conclusion not in ("inconclusive", "too few seeds") or not pair.comparison.varies:
         return NONE
+    if not pair.comparison.paired:  # so many of each method, however many the baseline has now
+        design = replace(design, sd=hypot(sd(pair.comparison.a), sd(pair.comparison.b)))
     if design.too_small(effect, family.level):
         return "more items"
     seeds = design.seeds_for(effect, family.level) if effect else None
