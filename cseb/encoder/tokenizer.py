@@ -91,7 +91,8 @@ def _read(folder: Path, trust_remote_code: bool, _files: tuple[tuple[str, int], 
         tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=trust_remote_code)
         bare, full = (tokenizer("a", add_special_tokens=special)["input_ids"] for special in (False, True))
         limit = tokenizer.model_max_length
-        tokenizer.padding_side = "right"  # as batches are padded here; models are saved with it
+        # As batches are padded and sentences cut here; models are saved with it.
+        tokenizer.padding_side = tokenizer.truncation_side = "right"
         if tokenizer.pad_token is None and tokenizer.eos_token is not None:
             tokenizer.pad_token = tokenizer.eos_token  # many decoders have none; padding is masked
     except BaseException as error:  # parsers raise errors of all kinds; a Rust panic is no Exception

@@ -31,10 +31,11 @@ def changed(file: Path, **values: object) -> None:
     file.write_text(json.dumps({**json.loads(file.read_text()), **values}))
 
 
+@pytest.mark.parametrize("side", ["padding_side", "truncation_side"])
 @pytest.mark.parametrize("pooler", ["last", "mean", "weighted_mean"])
-def test_a_decoder_whose_tokenizer_pads_on_the_left(tmp_path: Path, pooler: str) -> None:
+def test_a_decoder_whose_tokenizer_pads_or_cuts_on_the_left(tmp_path: Path, pooler: str, side: str) -> None:
     folder = script_of("families").made("gpt2", tmp_path)
-    changed(folder / "tokenizer_config.json", padding_side="left")
+    changed(folder / "tokenizer_config.json", **{side: "left"})
     vectors = trained(f"simcse+{pooler}", folder, tmp_path / "saved")
     np.testing.assert_allclose(by_library(tmp_path / "saved", TEXTS), vectors, atol=1e-5)
 
