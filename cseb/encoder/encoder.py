@@ -17,7 +17,7 @@ from cseb.encoder.device_batches import TOKENS_PER_BATCH, autocast, in_parallel,
 from cseb.encoder.distributed import SINGLE_PROCESS
 from cseb.encoder.families import position_limit
 from cseb.encoder.random_streams import random_stream
-from cseb.encoder.tokenizer import Padded, Tokens, own_ids
+from cseb.encoder.tokenizer import Padded, Tokens, own_ids, without_and_with_specials
 from cseb.errors import BadSpec
 from cseb.progress import ENCODING, tell
 
@@ -120,8 +120,7 @@ class Encoder(nn.Module):
 
     def _specials(self) -> tuple[list[int], list[int]]:
         """Return the ids that the tokenizer puts before and after a sentence."""
-        bare = self.tokenizer("a", add_special_tokens=False)["input_ids"]
-        full = self.tokenizer("a")["input_ids"]
+        bare, full = without_and_with_specials(self.tokenizer)
         start = next(i for i in range(len(full)) if full[i : i + len(bare)] == bare)
         return full[:start], full[start + len(bare) :]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -89,7 +90,7 @@ def read(folder: Path, trust_remote_code: bool) -> Any:
 def _read(folder: Path, trust_remote_code: bool, _files: tuple[tuple[str, int], ...]) -> Any:
     try:
         tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=trust_remote_code)
-        bare, full = (tokenizer("a", add_special_tokens=special)["input_ids"] for special in (False, True))
+        bare, full = without_and_with_specials(tokenizer)
         limit = tokenizer.model_max_length
         # As batches are padded and sentences cut here; models are saved with it.
         tokenizer.padding_side = tokenizer.truncation_side = "right"
@@ -108,6 +109,19 @@ def _read(folder: Path, trust_remote_code: bool, _files: tuple[tuple[str, int], 
         )
     _apply_settings(tokenizer, bounded.read_object(folder / SETTINGS) if (folder / SETTINGS).is_file() else {})
     return tokenizer
+
+
+def without_and_with_specials(tokenizer: Any) -> tuple[list[int], list[int]]:
+    """Return the ids of a short text without special tokens, and with them."""
+    text = _short_text(tokenizer)
+    return tokenizer(text, add_special_tokens=False)["input_ids"], tokenizer(text)["input_ids"]
+
+
+@functools.lru_cache(maxsize=4)
+def _short_text(tokenizer: Any) -> str:
+    """Return "a", or a word of the vocabulary if the tokenizer makes no token of that letter."""
+    words = itertools.chain("a", (word for word in tokenizer.get_vocab() if word not in tokenizer.all_special_tokens))
+    return next((word for word in words if tokenizer(word, add_special_tokens=False)["input_ids"]), "a")
 
 
 def _apply_settings(tokenizer: Any, settings: dict[str, Any]) -> None:

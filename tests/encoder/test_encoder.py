@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from tokenizers import Tokenizer, models, processors
+from transformers import PreTrainedTokenizerFast
 
 from cseb.encoder.encoder import DROPOUTS
 from cseb.encoder.loading import shape_of
@@ -66,6 +68,21 @@ def test_prompt_stands_around_the_sentence_and_its_mask_survives_cutting(tiny: T
     assert anchor > int(
         np.flatnonzero(literal.flat == model.tokenizer.mask_token_id)[0]
     )  # the prompt's, not the text's
+
+
+def test_special_tokens_of_a_tokenizer_that_knows_no_latin_letter(tiny: Tiny, tmp_path: Path) -> None:
+    folder = shutil.copytree(tiny("bert"), tmp_path / "bert")
+    tokenizer = Tokenizer(models.BPE({"[PAD]": 0, "[CLS]": 1, "[SEP]": 2, "天": 3, "气": 4}, []))  # drops other letters
+    tokenizer.add_special_tokens(["[PAD]", "[CLS]", "[SEP]"])
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 1), ("[SEP]", 2)]
+    )
+    PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, pad_token="[PAD]", cls_token="[CLS]", sep_token="[SEP]", model_max_length=64
+    ).save_pretrained(folder)
+    tokens = encoder(folder).tokenise(["天气", "a"], longest=8)
+    assert tokens.flat.tolist() == [1, 3, 4, 2, 1, 2]
+    assert (tokens.prefix, tokens.suffix) == (1, 1)
 
 
 def test_a_head_that_is_kept_is_part_of_the_embedding(tiny: Tiny) -> None:
