@@ -21,13 +21,17 @@ from cseb.parts import Rendering
 from cseb.parts.base import BasePart, EncoderPart, check_dropout
 
 
+# Rates that a module has as a number: attention of ModernBERT and Llama, attention of T5, all layers of OPT and others.
+BARE_RATES = ("attention_dropout", "dropout", "hidden_dropout", "embedding_dropout", "residual_dropout")
+
+
 @contextmanager
 def dropout_at(backbone: nn.Module, rate: float) -> Iterator[None]:
     """Set every dropout rate of the backbone to `rate` within this context."""
     own: list[tuple[nn.Module, str, float]] = []
     for module in backbone.modules():
-        for name in ("p",) if isinstance(module, nn.Dropout) else ("attention_dropout",):
-            value = getattr(module, name, None)  # a bare number in ModernBERT's attention, and 0 where so configured
+        for name in ("p",) if isinstance(module, nn.Dropout) else BARE_RATES:
+            value = getattr(module, name, None)  # 0 where so configured
             if isinstance(value, (int, float)) and not isinstance(value, bool):
                 own.append((module, name, value))
                 setattr(module, name, rate)

@@ -1,5 +1,7 @@
 """Views encoded each in its own way: what the rendering changes, and that the encoder is left as it was."""
 
+from pathlib import Path
+
 import pytest
 import torch
 
@@ -14,8 +16,8 @@ from cseb.parts.views import (
     dropout_at,
     shuffled_places,
 )
-from tests.conftest import SENTENCES
-from tests.training.small_runs import Tiny, batch_of, built_of, run
+from tests.conftest import SENTENCES, script_of
+from tests.training.small_runs import Tiny, batch_of, built_of, encoder_in, run
 
 FAMILIES = ["bert", "roberta", "mpnet", "distilbert", "modernbert"]
 
@@ -36,6 +38,15 @@ def test_at_rate_0_views_are_equal_and_at_others_they_differ(tiny: Tiny, family:
     assert not torch.allclose(seeded(AtRate(0.2), model, 1), seeded(AtRate(0.2), model, 2))
     if family != "modernbert":  # its own rates are not 0.1 everywhere
         assert torch.equal(seeded(AtRate(0.1), model, 3), seeded(lambda encoder, *rest: encoder(*rest), model, 3))
+
+
+@pytest.mark.parametrize("family", ["t5", "opt", "llama"])
+def test_rates_that_are_no_dropout_layers_are_set_too(tmp_path: Path, family: str) -> None:
+    folder = script_of("families").made(family, tmp_path)
+    model = encoder_in(folder, "simcse+mean+recipe(dropout=0.1)").train()
+    assert torch.equal(seeded(AtRate(0.0), model, 1), seeded(AtRate(0.0), model, 2))
+    assert torch.equal(seeded(AtRate(0.1), model, 3), seeded(lambda encoder, *rest: encoder(*rest), model, 3))
+    assert not torch.allclose(seeded(AtRate(0.3), model, 3), seeded(AtRate(0.1), model, 3))
 
 
 @pytest.mark.parametrize("family", FAMILIES)
