@@ -95,7 +95,7 @@ class CharSpanMask(Twice):
     break; in scripts with many combining marks a character has its marks. in_place: the tokens those characters lie in
     are hidden one by one, so that both views keep their length; "auto" means so where a term compares attention maps.
     Source: Liu et al. 2021 (Mirror-BERT); authors' code for `least` and the cut. Raises: BadSpec on an encoder without
-    a mask token.
+    a mask token, or, in place, one whose tokenizer does not give the places of tokens.
     """
 
     requires: ClassVar[str] = "mask token"
@@ -113,6 +113,11 @@ class CharSpanMask(Twice):
         self.span, self.least = span, least
         self.in_place = ATTENTIONS in needs if in_place == "auto" else in_place
         check_mask_token("char_span_mask", shape)
+        if self.in_place and shape.pieces is None:
+            raise BadSpec(
+                "char_span_mask: this encoder's tokenizer does not say where tokens lie in a text; take "
+                "+char_span_mask(in_place=false)"
+            )
 
     def redraw(self, encoder: Encoder, texts: Sequence[str], longest: int, rng: np.random.Generator) -> Tokens:
         places = [self.place(text, rng) for text in texts]

@@ -23,7 +23,9 @@ from cseb.parts.views import RandomPairs
 from tests.conftest import SENTENCES
 from tests.training.small_runs import Tiny, built_of
 
-SHAPE = Shape(width=8, layers=2, heads=2, mask_token=True, pooled=False, dropout=0.1, mask_id=4)
+SHAPE = Shape(
+    width=8, layers=2, heads=2, mask_token=True, pooled=False, dropout=0.1, mask_id=4, pieces=lambda texts: iter(())
+)
 LONG = [sentence for sentence in SENTENCES if len(sentence) >= 30]
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from cseb.encoder.families import DECODER
-from cseb.encoder.interface import BOTH_SIDES, Shape
+from cseb.encoder.interface import ATTENTIONS, BOTH_SIDES, Shape
 from cseb.errors import BadSpec, CsebError
 from cseb.methods.grammar import parse_method
 from cseb.methods.spec import Part, preset
@@ -234,6 +234,12 @@ def test_what_an_encoder_lacks_is_one_sentence(part: str, lacks: dict[str, Any],
         instantiate(Part(part, options), replace(SHAPE, **lacks))
     assert str(caught.value).startswith(f"{part}: ")
     assert message in str(caught.value)
+
+
+def test_masking_characters_in_place_needs_their_places() -> None:
+    with pytest.raises(BadSpec, match=r"where tokens lie in a text; take \+char_span_mask\(in_place=false\)"):
+        instantiate(preset("char_span_mask"), SHAPE, needs=frozenset({ATTENTIONS}))
+    assert not instantiate(preset("char_span_mask"), SHAPE).in_place
 
 
 @pytest.mark.parametrize("kind", [frozenset, set, tuple, list])
