@@ -24,11 +24,15 @@ TOKENIZER = (
     *("spiece.model", "sentencepiece*.model"),
 )
 MODULES = "modules.json"  # which sentence-transformers writes beside an encoder that it has saved
-SETTINGS = "sentence_bert_config.json"  # with its maximum length and lower-casing
+# With its maximum length and lower-casing; sentence-transformers takes the first of these that is not empty.
+SETTINGS = tuple(
+    f"sentence_{kind}_config.json"
+    for kind in ("bert", "roberta", "distilbert", "camembert", "albert", "xlm-roberta", "xlnet")
+)
 TOKENIZER_CONFIG = "tokenizer_config.json"
 # Maximum lengths that a hash stands for: records of all-MiniLM-L6-v2 were published before max_seq_length counted.
 PUBLISHED = {"2dfdcbcd51980946c1f6ac5923d586280652798d38186af9c538039ba639ea33": 256}
-PARTS = (SETTINGS, "config_sentence_transformers.json", "[0-9]_*/config.json", "[0-9]_*/*.safetensors")
+PARTS = (*SETTINGS, "config_sentence_transformers.json", "[0-9]_*/config.json", "[0-9]_*/*.safetensors")
 MODULE_FILES = (".json", ".safetensors", ".txt", ".model", ".py")  # endings that sentence-transformers reads
 WEIGHTS = ("*.safetensors", "*.safetensors.index.json")
 HUB_NAME = re.compile(r"\w[\w.-]{0,95}(/\w[\w.-]{0,95})?(@[\w./-]{1,200})?", re.ASCII)
@@ -63,8 +67,9 @@ def encoder_sha256(folder: Path, name: str) -> str:
         checkpoint.weight_files(folder)
     except BadData as error:
         raise BadData(f"encoder {name!r}: {error}") from None
-    settings = _object(folder / SETTINGS)
-    lower_case = [SETTINGS] if settings.get("do_lower_case") is True else []  # older hashes stay valid
+    file = settings_file(folder)
+    settings = _object(file)
+    lower_case = [file.name] if settings.get("do_lower_case") is True else []  # older hashes stay valid
     # Only where a configuration names code: all-MiniLM-L6-v2 comes with train_script.py, which nothing imports.
     configs = matching(folder, (CONFIG, TOKENIZER_CONFIG))
     code = ["*.py"] if any(b'"auto_map"' in bounded.read_bytes(path, checkpoint.LIMIT) for path in configs) else []
@@ -73,6 +78,11 @@ def encoder_sha256(folder: Path, name: str) -> str:
     if longest == PUBLISHED.get(sha256):
         return sha256
     return hashlib.sha256(f"{sha256}\0{longest}".encode()).hexdigest()
+
+
+def settings_file(folder: Path) -> Path:
+    """Return the file of `SETTINGS` that sentence-transformers reads, which may be missing. Raises: BadData."""
+    return next((folder / name for name in SETTINGS if _object(folder / name)), folder / SETTINGS[0])
 
 
 def _shorter(folder: Path, longest: object) -> int | None:

@@ -18,7 +18,7 @@ import numpy as np
 from cseb.data import bounded, checkpoint, weights
 from cseb.data.bounded import shown
 from cseb.data.checkpoint import INDEX, PICKLES, TRUST, WHOLE
-from cseb.data.weights import Module
+from cseb.data.weights import SETTINGS, Module
 from cseb.embedders.interface import Embedder, EncoderOptions
 from cseb.errors import BadData, BadSpec, first_line
 from cseb.progress import ENCODING, tell
@@ -32,11 +32,6 @@ ACTIVATION = re.compile(r"torch\.nn(\.modules\.(activation|linear))?\.(?P<kind>[
 TRANSFORMER = "Transformer"
 WITH_WEIGHTS = ("Dense", "LayerNorm", "StaticEmbedding")
 KINDS = (TRANSFORMER, *WITH_WEIGHTS, "Pooling", "Normalize", "Dropout")
-# How a Transformer module was saved: the library tries these names in turn.
-SETTINGS = tuple(
-    f"sentence_{kind}_config.json"
-    for kind in ("bert", "roberta", "distilbert", "camembert", "albert", "xlm-roberta", "xlnet")
-)
 ARGUMENTS = ("model_args", "model_kwargs", "tokenizer_args", "processor_kwargs", "config_args", "config_kwargs")
 TEXT_ONLY = {
     "transformer_task": ("feature-extraction",),

@@ -15,7 +15,7 @@ from tokenizers import normalizers
 from transformers import AutoTokenizer
 
 from cseb.data import bounded
-from cseb.data.weights import SETTINGS
+from cseb.data.weights import settings_file
 from cseb.errors import BadData, first_line
 
 RowIds = npt.NDArray[np.int64]
@@ -107,7 +107,8 @@ def _read(folder: Path, trust_remote_code: bool, _files: tuple[tuple[str, int], 
             f"encoder {folder}: its tokenizer's model_max_length is {str(limit)[:50]}; {FEWEST} tokens or "
             "more are needed"
         )
-    _apply_settings(tokenizer, bounded.read_object(folder / SETTINGS) if (folder / SETTINGS).is_file() else {})
+    file = settings_file(folder)
+    _apply_settings(tokenizer, bounded.read_object(file) if file.is_file() else {})
     return tokenizer
 
 

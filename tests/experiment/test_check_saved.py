@@ -50,7 +50,8 @@ def test_a_pooling_that_the_library_lacks_is_a_module_of_cseb(tiny: Tiny, tmp_pa
         by_library(tmp_path / "saved", TEXTS)
 
 
-def test_maximum_length_and_lower_casing_of_a_finished_model_are_kept(tiny: Tiny, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["bert", "xlm-roberta"])
+def test_maximum_length_and_lower_casing_of_a_finished_model_are_kept(tiny: Tiny, tmp_path: Path, kind: str) -> None:
     folder = shutil.copytree(tiny("bert"), tmp_path / "bert")
     tokenizer = json.loads((folder / "tokenizer.json").read_text())
     tokenizer["normalizer"]["lowercase"] = False
@@ -58,7 +59,7 @@ def test_maximum_length_and_lower_casing_of_a_finished_model_are_kept(tiny: Tiny
     upper = [text.upper() for text in TEXTS]
     cased = find(str(folder), EncoderOptions(pooler="mean"))
     assert np.abs(cased.open()(TEXTS) - cased.open()(upper)).max() > 1e-3
-    (folder / "sentence_bert_config.json").write_text('{"max_seq_length": 9, "do_lower_case": true}')
+    (folder / f"sentence_{kind}_config.json").write_text('{"max_seq_length": 9, "do_lower_case": true}')
     lower = find(str(folder), EncoderOptions(pooler="mean"))
     assert lower.source.sha256 != cased.source.sha256
     np.testing.assert_array_equal(lower.open()(TEXTS), lower.open()(upper))
