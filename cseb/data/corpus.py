@@ -83,6 +83,7 @@ class Columns:
         for role, name, cell in zip(self.roles, self.names, cells, strict=False):  # a blank row has no cells
             is_number = role in (SCORE, LABEL) and isinstance(cell, int | float) and not isinstance(cell, bool)
             text = repr(cell) if is_number else _text(cell, where, number, name)
+            text = "" if is_number and text == "nan" else text  # a missing number
             texts.append(_BREAKS.sub(" ", text).strip())
         if any(texts) and not all(texts):
             place = texts.index("")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from math import isnan
 from typing import TypeVar
 
 from cseb.data.tables import Table, number
@@ -90,6 +91,8 @@ class Sheet:
 
 
 def _label(cell: object) -> str | None:
+    if isinstance(cell, float) and isnan(cell):
+        return None
     label = str(cell).strip() if isinstance(cell, str | int | float) else ""
     return label if 1 <= len(label) <= LABEL else None
 

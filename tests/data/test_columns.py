@@ -111,6 +111,12 @@ def test_a_blank_cell_is_named_and_a_blank_row_is_dropped(tmp_path: Path) -> Non
         read_corpus(half, "anchor=title,positive=body")
 
 
+def test_a_number_that_is_missing_is_a_blank_cell(tmp_path: Path) -> None:
+    (path := tmp_path / "my.jsonl").write_text('{"body": "a", "label": 1.0}\n{"body": "b", "label": NaN}\n')
+    with pytest.raises(BadData, match=r"row 2: column 'label' \(label\) is blank"):
+        read_corpus(str(path), "text=body,label=label")
+
+
 def test_plain_text_has_no_columns(tmp_path: Path) -> None:
     (path := tmp_path / "a.txt").write_text("a\tb\n")
     with pytest.raises(BadData, match="is plain text and has no column 'a'; leave `column` out"):

@@ -232,6 +232,7 @@ def test_a_file_that_changes_is_read_again(tmp_path: Path) -> None:
         ("a.csv", "sentence1,sentence2,score\na,b,1\nc,d,1\n", r"a.csv rates every pair 1"),
         ("a.jsonl", '{"text": 3, "label": 1}\n', r"line 1: column 'text' holds 3; text is needed"),
         ("a.jsonl", '{"text": "a", "label": null}\n', r"line 1: column 'label' holds nothing; a label"),
+        ("a.jsonl", '{"text": "a", "label": NaN}\n', r"line 1: column 'label' holds nan; a label"),
         ("a.csv", "text,label\na,x\nb,x\n", r"a.csv has only the label 'x'; two labels"),
         ("a.csv", "text,label\na,x\nb,x\nc,y\nd,y\n", rf"a.csv allows 2 to 4 {FOLDS}; 5 asked for"),
         ("a.csv", "text,label\na,x\nb,x\nc,x\nd,x\nf,y\nf,y\n", r"the label of 'f' is on one distinct sentence only"),
