@@ -55,6 +55,11 @@ class Sheet:
     parts: Mapping[str, str]
     guessed: bool
 
+    def __post_init__(self) -> None:
+        for column in self.parts.values():
+            if (count := self.table.columns.count(column)) > 1:
+                raise BadData(f"{self.table.path} has {count} columns {column!r}; rename one")
+
     def text(self, part: str) -> list[str]:
         """Return the sentences of a column, with single spaces for white space. Raises: BadData."""
         return self._parsed(

@@ -244,6 +244,7 @@ def test_a_file_that_changes_is_read_again(tmp_path: Path) -> None:
         ("a.csv", 'sentence1,sentence2,score\na,b,"1,000.5"\n', r"line 2: column 'score' holds '1,000.5'; a number"),
         ("a.csv", "sentence1,sentence2,label\na,b,3.8\n", r"line 2: .* yes/no, .*for graded pairs write FILE:pairs"),
         ("a.csv", "question1,question2,is_duplicate\na,b,1\nc,d,1\n", r"a.csv labels every pair yes; pairs of both"),
+        ("a.csv", "sentence1,sentence2,score,score\na,b,1,5\n", r"a.csv has 2 columns 'score'; rename one"),
         ("a.csv", "id,body\n1,x\n", r"has the columns 'id', 'body', which match no kind of task.*pairs: sentence1/"),
     ],
 )
