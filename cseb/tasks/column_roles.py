@@ -105,13 +105,14 @@ def _label(cell: object) -> str | None:
 def sheet(table: Table, kind: str = "") -> Sheet:
     """Return the table with its kind, inferred from the columns unless given, and the column of each role.
 
-    A .csv or .tsv file of three columns with a number in the third one of the first row has no header and is pairs. For
-    a given kind, columns of other names are used in their order if their number is right. Raises: BadData.
+    A .csv or .tsv file of three columns with a number in the third one of the first row has no header and is pairs, or
+    pair-classification if that is given and the third one is yes or no. For a given kind, columns of other names are
+    used in their order if their number is right. Raises: BadData.
     """
-    of_pairs = ("", *(name for name, parts in FORMS.items() if parts == PAIRS))
-    if len(table.columns) == 3 and number(table.columns[2]) is not None and kind in of_pairs:
+    if len(table.columns) == 3 and _is_value(table.columns[2], kind or "pairs"):
         table = table.headless()
-        return Sheet(table, kind or "pairs", dict(zip(PAIRS, table.columns, strict=True)), not kind)
+        parts = dict(zip(FORMS[kind or "pairs"], table.columns, strict=True))
+        return Sheet(table, kind or "pairs", parts, not kind)
     columns = _parts(table.columns)
     if kind:
         wanted = FORMS[kind]
@@ -131,6 +132,13 @@ def sheet(table: Table, kind: str = "") -> Sheet:
     several = f" which could be {' or '.join(fitting)}" if fitting else " which match no kind of task"
     allowed = "; ".join(f"{name}: {_spelt(FORMS[name])}" for name in GUESSED)
     raise BadData(f"{_columns(table)},{several}; choose one with {table.path}:KIND, or rename the columns: {allowed}")
+
+
+def _is_value(cell: str, kind: str) -> bool:
+    """Return whether a cell is no name of a column but a score, or a class of pair-classification."""
+    if kind == "pair-classification":
+        return cell.strip().lower() in YES_NO
+    return FORMS[kind] == PAIRS and number(cell) is not None
 
 
 def _parts(columns: Sequence[str]) -> dict[str, str]:

@@ -96,6 +96,12 @@ def test_pairs_need_no_header(tmp_path: Path) -> None:
     assert "(first: 1, second: 2, score: 3)" in task.says()
 
 
+def test_pairs_of_two_classes_need_no_header(tmp_path: Path) -> None:
+    path = write(tmp_path / "my.tsv", DUPLICATES[1:])
+    data = only(f"{path}:pair-classification").load(None)
+    assert data.labels.tolist() == [0, 1] * 4
+
+
 def test_judgements_of_the_same_candidate_are_one(tmp_path: Path) -> None:
     path = write(tmp_path / "my.csv", [*CANDIDATES, ["q", "y", "3"], ["q", "w", "0"], ["q", "x", "0"]])
     data = load_task(path, None)
