@@ -77,14 +77,15 @@ def report(
     one_of(("", *KINDS), kind, "`table`")
     ask = query(methods, sizes, tasks, checkpoint, mixed=mixed)
     folder = results_of(results)
-    records = list(folder.records)
+    several = groups(folder.records, ask.tasks)
     if ask.methods or ask.fractions or ask.sizes:  # untrained encoders have none of these
-        records = [record for record in records if not is_untrained(record)] or records
-        records = choose(records, ask.methods, ask.fractions, ask.sizes)
-    several = scored_on(groups(records, ask.tasks), ask.tasks)
+        trained = [record for record in folder.records if not is_untrained(record)] or list(folder.records)
+        chosen = {record.key for record in choose(trained, ask.methods, ask.fractions, ask.sizes)}
+        several = [group for group in several if any(record.key in chosen for record in group)]
+    several = scored_on(several, ask.tasks)
     tell("laying out tables")
-    trained = sum(not all(map(is_untrained, group)) for group in several)
-    layout = _Layout(folder, ask, kind, special, learning_curve, form.data, detail, trained > 1)
+    several_trained = sum(not all(map(is_untrained, group)) for group in several) > 1
+    layout = _Layout(folder, ask, kind, special, learning_curve, form.data, detail, several_trained)
     pages = [layout.group(group) for group in several or [[]]]
     grids = [grid for _, below in pages for grid in below]
     if learning_curve and not any(grid.name == NAME for grid in grids):
