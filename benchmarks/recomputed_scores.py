@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+from scipy import optimize, stats
 
 MARGIN, LEVEL, FEWEST, MOST = 0.5, 0.05, 5, 40
 
@@ -134,11 +134,19 @@ class Pair:
 
     @property
     def test(self) -> Any:
-        """Return scipy's result of the paired t-test, or of Welch's."""
+        """Return scipy's result of the paired t-test."""
         with warnings.catch_warnings(action="ignore"):  # of rounding, where an untrained encoder does not vary
-            if self.paired:
-                return stats.ttest_1samp(self.second - self.first, 0)
-            return stats.ttest_ind(self.second, self.first, equal_var=False)
+            return stats.ttest_1samp(self.second - self.first, 0)
+
+    @property
+    def variances(self) -> np.ndarray:
+        """Return the variance of the mean of either method, (2,)."""
+        return np.array([stats.sem(self.first) ** 2, stats.sem(self.second) ** 2])
+
+    def width(self, level: float) -> float:
+        """Return the half width of the unpaired interval: quantiles averaged by variance (Cochran & Cox 1950)."""
+        quantiles = stats.t.isf(level / 2, [len(self.first) - 1, len(self.second) - 1])
+        return float(np.average(quantiles, weights=self.variances) * np.sqrt(self.variances.sum()))
 
     @property
     def p(self) -> float | None:
@@ -147,12 +155,18 @@ class Pair:
             return None
         if self.constant:
             return 1.0 if abs(self.mean) <= 1e-9 else None
-        return float(self.test.pvalue)
+        if self.paired:
+            return float(self.test.pvalue)
+        if self.width(1e-250) < abs(self.mean):
+            return 0.0
+        return float(np.exp(optimize.brentq(lambda log: self.width(np.exp(log)) - abs(self.mean), np.log(1e-250), 0)))
 
     def interval(self, level: float) -> tuple[float, float] | None:
         """Return the interval of the mean difference; None without a variance."""
         if self.n < 2 or (self.constant and abs(self.mean) > 1e-9):
             return None
+        if not (self.paired or self.constant):
+            return self.mean - self.width(level), self.mean + self.width(level)
         low, high = (0.0, 0.0) if self.constant else self.test.confidence_interval(1 - level)
         return float(low), float(high)
 
@@ -188,8 +202,9 @@ def family(
 @cache
 def is_paired(folder: Path, baseline: str) -> bool:
     """Return whether seeds are paired in the published comparisons of a folder with a baseline."""
-    pages = (path.read_text("utf-8") for path in folder.glob("compare*.md"))
-    return not any(page.startswith(f"**Comparison with {baseline}:") and "Welch" in page for page in pages)
+    pages = [path.read_text("utf-8") for path in folder.glob("compare*.md")]
+    own = (page for page in pages if page.startswith(f"**Comparison with {baseline}:"))
+    return not any("t-test of all seeds" in page for page in own)
 
 
 @cache

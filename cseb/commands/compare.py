@@ -87,7 +87,7 @@ def compare(
     checkpoint: Annotated[str, option(parameters.CHECKPOINT_HELP, choices=("best", "last"))] = "",
     margin: Annotated[float, option("Score below which a difference does not matter.")] = 0.5,
     unpaired: Annotated[
-        bool, option("Compare all seeds of both methods (Welch's t-test) in place of shared seeds, paired.")
+        bool, option("Compare all seeds of both methods (Cochran and Cox's t-test) in place of shared seeds, paired.")
     ] = False,
     detail: Annotated[bool, option("Show all intervals, wins, seeds needed and how they were computed.")] = False,
     mixed: Annotated[bool, parameters.MIXED] = False,
@@ -201,7 +201,7 @@ def _scope_note(lines: Sequence[Line]) -> str:
     named = {"seeds": "new seeds", "items": "new examples", "seeds and items": "new seeds and examples"}
     covered = " or ".join(named[scope] for scope in sorted(scopes)) or "new seeds"
     paired = any(line.values["differences"] for line in lines)
-    test = "" if paired else "Welch's t-test of all seeds, "
+    test = "" if paired else "Cochran and Cox's t-test of all seeds, "
     return f"95 % interval and p ({test}Holm, at each size): for {covered}. --detail shows more."
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -121,8 +120,14 @@ def without_and_with_specials(tokenizer: Any) -> tuple[list[int], list[int]]:
 @functools.lru_cache(maxsize=4)
 def _short_text(tokenizer: Any) -> str:
     """Return "a", or a word of the vocabulary if the tokenizer makes no token of that letter."""
-    words = itertools.chain("a", (word for word in tokenizer.get_vocab() if word not in tokenizer.all_special_tokens))
-    return next((word for word in words if tokenizer(word, add_special_tokens=False)["input_ids"]), "a")
+
+    def has_token(word: str) -> bool:
+        return bool(tokenizer(word, add_special_tokens=False)["input_ids"])
+
+    if has_token("a"):
+        return "a"
+    words = (word for word in tokenizer.get_vocab() if word not in tokenizer.all_special_tokens)
+    return next(filter(has_token, words), "a")
 
 
 def _apply_settings(tokenizer: Any, settings: dict[str, Any]) -> None:

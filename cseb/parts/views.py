@@ -20,7 +20,6 @@ from cseb.methods.option_types import Count, DropoutRate, Rate
 from cseb.parts import Rendering
 from cseb.parts.base import BasePart, EncoderPart, check_dropout
 
-
 # Rates that a module has as a number: attention of ModernBERT and Llama, attention of T5, all layers of OPT and others.
 BARE_RATES = ("attention_dropout", "dropout", "hidden_dropout", "embedding_dropout", "residual_dropout")
 

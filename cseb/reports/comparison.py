@@ -166,7 +166,7 @@ def cluster_notes(clusters: Mapping[str, Clusters], tasks: Sequence[str]) -> Ite
 def _notes(family: Family, subject: Subject) -> Iterator[str]:
     side = f"each method minus {plain(subject.baseline)}" if subject.baseline else "the first method minus the second"
     paired = all(pair.comparison.paired for pair in family.pairs)
-    design = "paired by seed" if paired else "not paired: all seeds of both methods (Welch's t-test)"
+    design = "paired by seed" if paired else "not paired: all seeds of both methods (Cochran and Cox's t-test)"
     yield f"Difference in score: {side}, tasks averaged within a seed, {design}."
     yield INTERVALS
     if subject.lacking:

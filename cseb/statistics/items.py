@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from math import inf, sqrt
+from math import exp, inf, sqrt
 
 import numpy as np
 import numpy.typing as npt
@@ -107,8 +107,30 @@ def below(statistic: float, df: float) -> float:
 
 def around(centre: float, variance: float, df: float, level: float = LEVEL) -> Interval:
     """Return the interval of Student's t around an estimate. variance: of the estimate, not of a single value."""
-    half_width = quantile(df, level) * sqrt(variance)
-    return Interval(centre - half_width, centre + half_width)
+    width = half_width([(variance, df)], level)
+    return Interval(centre - width, centre + width)
+
+
+def half_width(parts: Sequence[tuple[float, float]], level: float = LEVEL) -> float:
+    """Return the half width of an interval around an estimate whose variance is the sum of independent parts.
+
+    parts: variance and degrees of freedom of each, not all 0. Several quantiles of Student's t are averaged with the
+    variances as weights (Cochran & Cox, Experimental Designs, 1950).
+    """
+    return sum(variance * quantile(df, level) for variance, df in parts) / sqrt(sum(variance for variance, _ in parts))
+
+
+def level_of(width: float, parts: Sequence[tuple[float, float]]) -> float:
+    """Return the level whose interval has this half width, which is the p-value of an estimate so far from 0."""
+    present = [(variance, df) for variance, df in parts if variance > 0]
+    if len(present) == 1:
+        [(variance, df)] = present
+        return 2 * below(-width / sqrt(variance), df)
+    low, high = -700.0, 0.0  # of the level's logarithm
+    for _ in range(50):  # the width falls with the level; scipy.optimize takes longer to import than this to run
+        middle = (low + high) / 2
+        low, high = (middle, high) if half_width(present, exp(middle)) > width else (low, middle)
+    return exp(high)
 
 
 def t_interval(values: Floats, level: float = LEVEL) -> Interval:

@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from cseb.statistics.items import LEVEL, Floats, Interval, around, below, quantile, sd
+from cseb.statistics.items import LEVEL, Floats, Interval, half_width, level_of, quantile, sd
 
 POWER = 0.8  # the default probability to detect an effect
 MOST = 1000  # the largest number of seeds considered
@@ -99,12 +99,17 @@ class Comparison:
 
     a: scores (n_a,) by seed, tasks averaged. b: scores (n_b,), of the same seeds if `paired`. items: variance of the
     difference of the two means over samples of test items, None if unknown. paired: whether scores of the same seed are
-    subtracted; otherwise the means of all seeds are (Welch's t-test), which a baseline with more seeds can use.
+    subtracted; otherwise the means of all seeds are, which a baseline with more seeds can use.
 
     The variance of the mean difference over seeds is S = s²/n with n - 1 degrees of freedom, s being the standard
-    deviation of the differences; unpaired it is S = s_a²/n_a + s_b²/n_b with Welch's degrees of freedom. Over seeds and
-    items it is V = S + items, with df(S) (V / S)² degrees of freedom (Satterthwaite, the item part being known). Both
-    parts contain the seed-by-item interaction, so that V is slightly too large.
+    deviation of the differences. Over seeds and items it is V = S + items, with df(S) (V / S)² degrees of freedom
+    (Satterthwaite, the item part being known). Both parts contain the seed-by-item interaction, so that V is slightly
+    too large.
+
+    Unpaired, S = s_a²/n_a + s_b²/n_b, and the quantile of an interval or test is the mean of those of each part, which
+    has n_a - 1, n_b - 1 or infinite degrees of freedom, weighted with the variance of the part (Cochran & Cox 1950).
+    Welch's degrees of freedom are too many in the tails: with 20 seeds of a baseline and 5 of each of 22 methods like
+    it, Holm's correction would then find a difference in 10 % of all studies, and here in 2 %.
 
     With few seeds S can be far too small by chance: intervals over both alone would cover 87 % (two seeds), 92 %
     (three) and 94.2 % (five). They are therefore at least as wide as those over seeds, and p is at least as large.
@@ -172,15 +177,16 @@ class Comparison:
         seeds = self.sd**2 / self.n if scope != "items" else 0.0
         return seeds + ((self.items or 0.0) if scope != "seeds" else 0.0)
 
-    def df(self, scope: Scope) -> float:
-        """Return the degrees of freedom of the variance; infinite over items alone."""
+    def parts(self, scope: Scope) -> list[tuple[float, float]]:
+        """Return variance and degrees of freedom of each part of the mean difference's variance over `scope`."""
+        items = self.items or 0.0
         if scope == "items":
-            return inf
-        df = self.n - 1.0
-        if not self.paired:
-            parts = [(sd(values) ** 2 / len(values), len(values) - 1) for values in (self.a, self.b)]
-            df = sum(part for part, _ in parts) ** 2 / sum(part**2 / count for part, count in parts)
-        return df * (self.variance(scope) / self.variance("seeds")) ** 2
+            return [(items, inf)]
+        if self.paired:
+            seeds, total = self.variance("seeds"), self.variance(scope)
+            return [(total, (self.n - 1) * (total / seeds) ** 2)]
+        parts = [(sd(values) ** 2 / len(values), float(len(values) - 1)) for values in (self.a, self.b)]
+        return [*parts, (items, inf)] if scope == "seeds and items" else parts
 
     def interval(self, scope: Scope, level: float = LEVEL) -> Interval | None:
         """Return the interval of the difference over `scope`, [0, 0] of identical methods; None if unknown."""
@@ -188,8 +194,8 @@ class Comparison:
             return Interval(0.0, 0.0)
         if (scope != "items" and not self.varies) or (scope != "seeds" and self.items is None):
             return None
-        intervals = (around(self.mean, self.variance(part), self.df(part), level) for part in self._scopes(scope))
-        return max(intervals, key=lambda interval: interval.high)  # all have the same centre
+        width = max(half_width(self.parts(each), level) for each in self._scopes(scope))
+        return Interval(self.mean - width, self.mean + width)
 
     @property
     def p(self) -> float | None:
@@ -203,9 +209,7 @@ class Comparison:
             return 1.0
         if self.variance(self.scope) == 0:
             return 1.0 if abs(self.mean) <= STILL else 0.0
-        return max(
-            2 * below(-abs(self.mean) / sqrt(self.variance(part)), self.df(part)) for part in self._scopes(self.scope)
-        )
+        return max(level_of(abs(self.mean), self.parts(each)) for each in self._scopes(self.scope))
 
     def _scopes(self, scope: Scope) -> tuple[Scope, ...]:
         """Return the scopes that a claim must hold for; one for seeds and items must hold for seeds, too."""

@@ -67,7 +67,7 @@ def test_the_answer_is_one_line_for_each_pair_and_size(results: Path) -> None:
     )
     assert len(lines) < 10
     unpaired = " ".join(call("compare", results, "--unpaired").stdout.split())
-    assert "p (Welch's t-test of all seeds, Holm, at each size): for new seeds and examples" in unpaired
+    assert "p (Cochran and Cox's t-test of all seeds, Holm, at each size): for new seeds and examples" in unpaired
     full = call("compare", results, "--detail").stdout
     assert "seeds needed" in full
     assert len(full.splitlines()) > 20

@@ -63,7 +63,7 @@ def test_unpaired_all_seeds_of_both_methods_are_used() -> None:
 
 
 def test_unpaired_seeds_needed_are_those_of_each_method() -> None:
-    """It said 43: with 20 seeds of the baseline, as now, Welch's test then detects the difference in 44 %, not 80 %."""
+    """It said 43: with 20 seeds of the baseline, as now, the test then detected the difference in 44 %, not 80 %."""
     noise = {count: np.arange(count) / np.std(np.arange(count), ddof=1) for count in (6, 20)}
     samples = [Sample("many", dict(enumerate(noise[20] - noise[20].mean())), {})]
     samples.append(Sample("few", dict(enumerate(noise[6] - noise[6].mean() + 0.5)), {}))
