@@ -23,12 +23,15 @@ Ids = npt.NDArray[np.int32]
 MOST = 10  # pieces that are repeated at most, and one less. Source: authors' code of ESimCSE
 
 
-def edit_tokens(tokens: Tokens, change: Callable[[Ids], Ids], longest: int) -> Tokens:
-    """Apply `change` to the own tokens of each sentence, at most to `longest`; special tokens and prompt stay."""
+def edit_tokens(encoder: Encoder, tokens: Tokens, change: Callable[[Ids], Ids], longest: int) -> Tokens:
+    """Apply `change` to the own tokens of each sentence; special tokens and prompt stay.
+
+    longest: tokens of the result, special ones included, without the prompt.
+    """
     rows: list[Ids] = []
     for row in range(len(tokens)):
         sentence, own = tokens.flat[tokens.starts[row] : tokens.starts[row + 1]], tokens.own(row)
-        room = max(longest - tokens.prefix - tokens.suffix, len(own))
+        room = max(longest + encoder.prompt_tokens() - tokens.prefix - tokens.suffix, len(own))
         end = tokens.prefix + len(own)
         rows.append(np.concatenate([sentence[: tokens.prefix], change(own)[:room], sentence[end:]]))
     starts = np.cumsum([0, *map(len, rows)], dtype=np.int64)
@@ -46,7 +49,7 @@ class EditedTokens(Twice):
     """Base of a sentence and its tokens as `edited` changes them; the prompt and special tokens stay."""
 
     def redraw(self, encoder: Encoder, texts: Sequence[str], longest: int, rng: np.random.Generator) -> Tokens:
-        return edit_tokens(encoder.tokenise(texts, longest), lambda own: self.edited(own, rng), longest)
+        return edit_tokens(encoder, encoder.tokenise(texts, longest), lambda own: self.edited(own, rng), longest)
 
     def edited(self, own: Ids, rng: np.random.Generator) -> Ids:
         """Return the tokens (n,) in place of a sentence's own tokens (m,)."""
@@ -168,7 +171,7 @@ class SubwordRepeat(EditedTokens):
 
     def redraw(self, encoder: Encoder, texts: Sequence[str], longest: int, rng: np.random.Generator) -> Tokens:
         tokens = encoder.tokenise(texts, longest)
-        return edit_tokens(tokens, lambda own: self.edited(own, rng), encoder.limit())
+        return edit_tokens(encoder, tokens, lambda own: self.edited(own, rng), encoder.limit())
 
     def edited(self, own: Ids, rng: np.random.Generator) -> Ids:
         drawn = rng if self.when == "step" else np.random.default_rng(own.tolist())
@@ -236,7 +239,8 @@ class TokenEdits(EditedTwice):
         special = len(encoder.tokenise([""], longest).flat) - encoder.prompt_tokens()
 
         def changed(kind: TokenEdit) -> Tokens:
-            return edit_tokens(tokens, lambda own: EDITS[kind](own, self.rate, longest - special, rng), longest)
+            room = longest - special
+            return edit_tokens(encoder, tokens, lambda own: EDITS[kind](own, self.rate, room, rng), longest)
 
         return concatenated([changed(kind) for kind in self.kinds])
 

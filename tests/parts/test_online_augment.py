@@ -163,6 +163,17 @@ def test_edits_of_next_to_nothing(tiny: Tiny) -> None:
         assert set(tokens.own(1)) == set(encoder.tokenise(["dog"], 32).own(0))
 
 
+def test_repeated_tokens_have_the_same_room_with_a_prompt(tiny: Tiny) -> None:
+    """A prompt does not count towards the length. The positive was cut by as many tokens as the prompt has."""
+    text = [" ".join(["a"] * 20)]
+    for method in ("mean", "mean+mask_prompt"):
+        encoder = loaded(tiny, method)
+        clean = encoder.tokenise(text, 32)
+        both = TokenEdits(edits=("repeat", "delete"), rate=0.4, shape=SHAPE).redraw(encoder, text, 32, draw())
+        lengths = [Repeat(rate=0.4).redraw(encoder, text, 32, draw()).own(0).size, both.own(0).size, both.own(1).size]
+        assert (clean.own(0).size, lengths) == (20, [28, 28, 12])
+
+
 def repeats(rate: float = 0.32, bound: str = "released", when: str = "step") -> SubwordRepeat:
     return SubwordRepeat(rate=rate, bound=bound, when=when)
 
