@@ -114,10 +114,11 @@ def around(centre: float, variance: float, df: float, level: float = LEVEL) -> I
 def half_width(parts: Sequence[tuple[float, float]], level: float = LEVEL) -> float:
     """Return the half width of an interval around an estimate whose variance is the sum of independent parts.
 
-    parts: variance and degrees of freedom of each, not all 0. Several quantiles of Student's t are averaged with the
-    variances as weights (Cochran & Cox, Experimental Designs, 1950).
+    parts: variance and degrees of freedom of each. Several quantiles of Student's t are averaged with the variances as
+    weights (Cochran & Cox, Experimental Designs, 1950).
     """
-    return sum(variance * quantile(df, level) for variance, df in parts) / sqrt(sum(variance for variance, _ in parts))
+    total = sum(variance for variance, _ in parts)
+    return sum(variance * quantile(df, level) for variance, df in parts) / sqrt(total) if total else 0.0
 
 
 def level_of(width: float, parts: Sequence[tuple[float, float]]) -> float:

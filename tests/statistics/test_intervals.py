@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from cseb.statistics.items import around, quantile, sd, sem, t_interval
+from cseb.statistics.items import Interval, around, quantile, sd, sem, t_interval
 
 VALUES = np.array([70.0, 71.0, 73.0, 74.0, 72.0])
 
@@ -30,3 +30,4 @@ def test_an_infinite_df_is_the_normal_distribution() -> None:
     assert around(1.0, 4.0, np.inf, 0.1).high == pytest.approx(1 + 2 * 1.644854, abs=1e-5)
     assert around(1.0, 4.0, 5).inside(-10, 10)
     assert not around(1.0, 4.0, 5).inside(-10, 2)
+    assert t_interval(np.full(3, 7.0)) == around(7.0, 0.0, 5) == Interval(7.0, 7.0)
