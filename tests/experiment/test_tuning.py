@@ -3,21 +3,16 @@
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
-from cseb.analysis.tuning import dev_score, footer, sensitivities
-from cseb.commands.results import Results
+from cseb.analysis.tuning import dev_score, sensitivities
 from cseb.errors import CsebError
 from cseb.experiment.benchmark import Benchmark, load, override, text
 from cseb.experiment.job import Job
 from cseb.experiment.plan import plan
 from cseb.experiment.tuning import FIRST_SEED
-from cseb.methods.spec import part
-from cseb.records.method_text import Stated
 from cseb.records.record import Record, Trace
-from cseb.reports.tuning_tables import dev_score_grids
 from tests.experiment.conftest import Make
 from tests.standin_jobs import record as standin_record
 
@@ -210,83 +205,6 @@ def test_a_dev_task_of_its_own_is_scored_at_the_checkpoint_of_reported_runs(make
         assert dev_score(made.model_copy(update={"scores": scores})) == {"best": 1.0, "last": 2.0}[select]
         collapsed = tuple(replace(score, value=None) for score in scores)
         assert dev_score(made.model_copy(update={"scores": collapsed})) == -math.inf
-
-
-def test_the_footer_and_a_table_say_what_was_chosen_at_what_budget(make: Make) -> None:
-    records: dict[str, Record] = {}
-    run(make(methods="simcse,micse", fractions=[0.5], tune={}), peak(3e-3), records)
-    trials = {key: record for key, record in records.items() if record.purpose == "tuning"}
-    shown = sensitivities((record for record in records.values() if record.purpose == "reported"), trials)
-    assert footer(shown, detail=False) == [
-        "Tuned on toy-dev, 5 values x 2 seeds for each method; 1 value added because a best value was at an edge.",
-        "Chosen: recipe(learning_rate=0.003) for simcse, micse.",
-    ]
-    assert footer(shown, detail=True) == footer(shown, detail=False)[:1]
-    [grid] = dev_score_grids(shown)
-    assert grid.title == "Dev score by recipe.learning_rate, 500 sentences"
-    assert [column.title for column in grid.columns] == ["method", "0.0001", "0.0003", "0.001", "0.003", "0.01"]
-    assert [[entry.whole() for entry in row] for row in grid.rows] == [
-        [method, "58.53", "59.00", "59.53", "60.00*", "59.48"] for method in ("simcse", "micse")
-    ]
-    assert grid.notes == ("Mean over 2 seeds on toy-dev@1. Bold or *: chosen; --: not tried.",)
-
-
-def test_several_tuned_options_are_one_column_each_pair_of_values(make: Make) -> None:
-    records: dict[str, Record] = {}
-    tune = {"options": {"recipe.learning_rate": [1e-4, 3e-4], "recipe.warmup": [5, 7]}, "further": 0}
-    run(make(methods="simcse", fractions=[0.5], tune=tune), peak(3e-4), records)
-    trials = {key: record for key, record in records.items() if record.purpose == "tuning"}
-    [collapsed] = [key for key, trial in trials.items() if "0.0001" in trial.resolved and trial.seed == 10_000][:1]
-    trials[collapsed] = trials[collapsed].model_copy(update={"trace": None, "scores": ()})
-    [grid] = dev_score_grids(sensitivities((r for r in records.values() if r.purpose == "reported"), trials))
-    assert grid.title.startswith("Dev score by recipe.learning_rate, recipe.warmup")
-    assert [column.title for column in grid.columns[1:]] == ["0.0001, 5", "0.0001, 7", "0.0003, 5", "0.0003, 7"]
-    assert "collapsed" in [entry.text for entry in grid.rows[0]]
-
-
-def test_a_trial_that_two_searches_share_is_shown_with_the_value_of_each(make: Make) -> None:
-    records: dict[str, Record] = {}
-
-    def world(job: Job) -> float:
-        options = {name: value for part in job.method.parts() for name, value in part.options}
-        return 60 - abs(float(str(options["temperature"])) - 0.2) - abs(float(str(options["dropout"])) - 0.1)
-
-    def shown(name: str, best: str) -> Mapping[str, float]:
-        values: list[float] = [0.05, 0.1, 0.2]
-        scale = "infonce(temperature=0.1), recipe(dropout=0.1)"
-        search = make(methods="simcse", fractions=[0.5], scale=scale, tune={"options": {name: values}, "further": 0})
-        jobs, _ = run(search, world, records)
-        trials = {key: record for key, record in records.items() if record.purpose == "tuning"}
-        reported = [records[job.key] for job in jobs if job.purpose == "reported"]
-        [found] = sensitivities(reported, trials)
-        assert (found.option, found.chosen) == (name, best)
-        results = Results.of(Path("results"), records.values(), ())
-        assert set(results.tuning().options) >= {f"{name.replace('.', '(')}={value})" for value in values}
-        return found.scores
-
-    assert shown("recipe.dropout", "0.1") == pytest.approx({"0.05": 59.85, "0.1": 59.9, "0.2": 59.8})
-    assert shown("infonce.temperature", "0.2") == pytest.approx({"0.05": 59.85, "0.1": 59.9, "0.2": 60.0})
-    assert sum(record.purpose == "tuning" for record in records.values()) == 2 * 5  # they share the trials of 0.1
-
-
-def test_a_value_with_brackets_is_one_value(make: Make) -> None:
-    records: dict[str, Record] = {}
-    run(make(methods="simcse", fractions=[0.5], tune={"further": 0}), peak(3e-4), records)
-    for key, record in records.items():
-        if record.tuning:
-            [rate] = [part.options["learning_rate"] for part in record.parts if part.part.name == "recipe"]
-            teacher = part("teacher", encoder=f"a ({rate})")
-            changes = {
-                "tuning": replace(record.tuning, options=f"{teacher}, recipe(steps=5)"),
-                "parts": (*record.parts, Stated(teacher, 1)),
-            }
-            records[key] = record.model_copy(update=changes)
-    trials = {key: record for key, record in records.items() if record.purpose == "tuning"}
-    [grid] = dev_score_grids(sensitivities((r for r in records.values() if r.purpose == "reported"), trials))
-    assert grid.title.startswith("Dev score by teacher.encoder, recipe.steps")
-    assert sorted(column.title for column in grid.columns[1:]) == [
-        f"'a ({rate})', 60" for rate in ("0.0001", "0.0003", "0.001", "0.003")
-    ]
 
 
 @pytest.mark.parametrize(
