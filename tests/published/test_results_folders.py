@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from benchmarks import few_labels, reading, recompute, recomputed_scores, recomputed_statements, results_tables, steps
-from cseb import compare, load
+from cseb import compare, load, report
 from tests.command_line import printed
 
 ROOT = Path(__file__).parents[2]
@@ -141,6 +141,14 @@ def test_the_guide_says_what_more_seeds_of_the_baseline_brought(
     gained = (pairs == "inconclusive") & (all_seeds == "equivalent")
     number = ["None", "One", "Two", "Three", "Four"]
     assert f"{number[lost.sum()]} lost their equivalence, and {number[gained.sum()].lower()} others gained it" in guide
+
+
+def test_a_table_of_one_size_has_all_trials_of_a_choice() -> None:
+    """Runs of another size have trials that those of this size lack, because they were planned with a further value."""
+    texts = [report(RESULTS / "tuned", sizes=sizes, detail=True, format="markdown") for sizes in ("", "1000")]
+    below = (text.partition("Dev score by")[2].partition("Mean over")[0] for text in texts)
+    whole, of_one = (re.findall(r"^\| .*$", text, re.MULTILINE) for text in below)
+    assert whole == of_one and len(whole) == 20  # head, line and 18 tuned methods
 
 
 def test_an_unpaired_comparison_is_recomputed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
