@@ -64,13 +64,16 @@ class Board:
                     self._took.setdefault(self.jobs[key].label, []).append(event.record.cost.seconds)
 
     def seconds_left(self) -> float | None:
-        """Seconds until the grid is finished, None while nothing is known: all jobs' expected time over the workers."""
+        """Seconds until the grid is finished, None while nothing is known: all jobs' expected time over the workers.
+
+        A running job shows how long training takes, but not how long scoring will.
+        """
         ended, running, now = self.done | self.failed, dict(self.running), self.clock()
         expected = {key: self._expected(key) for key in self.jobs if key not in ended}
         lengths = [seconds for seconds in expected.values() if seconds is not None] or [
             (now - self.since[key]) * progress.steps / progress.step
             for key, progress in running.items()
-            if progress.step
+            if 0 < progress.step < progress.steps
         ]
         if not lengths:
             return None if expected else 0.0

@@ -178,9 +178,10 @@ def _option(node: ast.expr, text: str) -> Option:
             return WORDS.get(word, word)
         case ast.Tuple(elts=items) | ast.List(elts=items):
             return tuple(_option(item, text) for item in items)
+    found = ast.get_source_segment(text.strip(), node) or ast.unparse(node)
     raise BadSpec(
-        f"in {text!r} an option must be a number, a word, a string in quotes (such as 'bert-base') or a tuple of them; "
-        "nothing is evaluated"
+        f"an option is {found}; it must be a number, a word, a string in quotes (such as 'bert-base') or a tuple of "
+        "them; nothing is evaluated"
     )
 
 

@@ -100,6 +100,7 @@ def test_a_benchmark_scales_parts_that_a_user_puts_in() -> None:
         ("simcse+ami(weight=1,weight=2)", "ami has weight twice; give it one value"),
         ("simcse*2", r"only \+ and - may join parts"),
         ("simcse,simcse", "named twice"),
+        ("skd+outside_teacher(encoder=a/b-2), simcse", "an option is a/b-2; it must be"),
         ("simcse+ami(weight=open('x'))", "nothing is evaluated"),
         ("__import__('os').system('touch pwned')", "must start with its name"),
         ("simcse+ami(weight=[x for x in ()])", "nothing is evaluated"),
