@@ -142,7 +142,7 @@ def run_job(job: Job, store: Store, watch: Callable[[Progress], None], models: P
     os.environ.setdefault("OMP_NUM_THREADS", str(job.protocol.threads))
     started = datetime.now(UTC)
     reset_peak_gpu_memory(job.protocol.device)
-    corpus = _corpus(job.corpus.name, job.column, job.data_dir)
+    corpus = _corpus(job.corpus.name, job.column, job.data_dir, job.corpus.sha256)
     _check(job, corpus)
     tasks = loaded_tasks(task_names(job), job.data_dir)
     training = JobTraining.of(job, corpus)
@@ -260,7 +260,8 @@ def _check(job: Job, corpus: Corpus) -> None:
 
 
 @lru_cache(maxsize=2)
-def _corpus(name: str, column: str, data_dir: str) -> Corpus:
+def _corpus(name: str, column: str, data_dir: str, sha256: str) -> Corpus:
+    """sha256: of its content in the plan; part of the cache key, as files can change."""
     return read_corpus(name, column, data_dir)
 
 

@@ -69,6 +69,15 @@ def test_changed_inputs_are_not_trained_on(jobs: Jobs, tiny: Tiny, tmp_path: Pat
     assert not store.keys()
 
 
+def test_a_changed_corpus_is_read_again_in_a_new_run(jobs: Jobs, tmp_path: Path, store: Store) -> None:
+    (before,) = jobs("cls")
+    run_job(before, store, lambda seen: None)
+    with (tmp_path / "corpus.txt").open("a") as file:
+        file.write("\none more sentence\n")
+    (job,) = jobs("cls")
+    assert run_job(job, store, lambda seen: None).corpus.sha256 != before.corpus.sha256
+
+
 def test_changed_code_of_another_package_is_not_run(jobs: Jobs, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     (job,) = jobs(f"simcse{SMALL}")
     planned, installed = (
