@@ -144,7 +144,8 @@ class Grid:
             return (models / job.key).is_dir()
 
         todo = [job for job in jobs if job.key not in records or job.key in again or not has_model(job)]
-        if sealed := [job.key for job in todo if job.key in records and store.is_archived(job.key)]:
+        archive = store.archive()
+        if archive is not None and (sealed := [job.key for job in todo if f"runs/{job.key}.json" in archive]):
             raise BadResults(
                 f"{len(sealed)} of the records to replace are in the archive of {store.folder} (such as {sealed[0]}), "
                 "which is never changed; use another folder with --results"

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from benchmarks.archive import next_archives, packed
+from cseb.commands.run import chosen_benchmark
 from cseb.errors import BadResults
 from cseb.experiment.grid import Grid
 from cseb.records.store import Store
@@ -88,8 +89,6 @@ def test_items_that_were_left_out_are_said_to_be(loose: Store, archived: Store) 
 
 
 def test_a_job_whose_record_is_archived_is_not_run_again(archived: Store) -> None:
-    from cseb.commands.run import chosen_benchmark
-
     class Job:
         key = RECORDS[0].key
 
@@ -99,6 +98,15 @@ def test_a_job_whose_record_is_archived_is_not_run_again(archived: Store) -> Non
     assert Grid.of(benchmark, jobs, archived, 1, records).todo == []
     with pytest.raises(BadResults, match="1 of the records to replace are in the archive"):
         Grid.of(benchmark, jobs, archived, 1, records, {Job.key})
+
+
+def test_a_job_whose_archived_record_cannot_be_read_is_refused_before_it_is_trained(archived: Store) -> None:
+    class Job:
+        key = RECORDS[0].key
+
+    (archived.folder / "records.zip").write_bytes(packed([(f"runs/{Job.key}.json", b'{"format": 1}')]))
+    with pytest.raises(BadResults, match="1 of the records to replace are in the archive"):
+        Grid.of(chosen_benchmark(WORLD), [Job()], archived, 1, {})
 
 
 KEY = RECORDS[0].key
