@@ -12,6 +12,7 @@ from cseb.records.differences import tag
 from cseb.records.method_text import Stated
 from cseb.records.record import Record, data_sha256
 from cseb.registry import TASKS
+from cseb.tasks.names import without_variants
 from cseb.text import plain
 from cseb.version import ENCODER_VERSION, TRAINER_VERSION, WORD_VERSIONS
 
@@ -155,11 +156,13 @@ def stale(record: Record, versions: Mapping[str, int] | None = None, tasks: Mapp
     if record.subset.size:  # otherwise nothing was trained
         compared.append(("trainer", str(record.trainer_version), str(TRAINER_VERSION)))
     compared += [(part.part.name, str(part.version), str(_version_now(part, versions))) for part in record.parts]
-    for task in record.protocol.tasks:
+    dev = record.protocol.dev
+    for task in (*record.protocol.tasks, *([dev] if "@" in dev else [])):
         name, _, version = task.rpartition("@")
         if not name or not version.isascii() or not version.isdigit():
             return f"the version of {plain(task)!r} cannot be read"
-        compared.append((name, version, str(tasks[name].version) if name in tasks else version))
+        plain_name = without_variants(name)
+        compared.append((name, version, str(tasks[plain_name].version) if plain_name in tasks else version))
     for name, version, now in compared:
         if version != now:
             return plain(f"made with {name}@{version}, now {name}@{now}")

@@ -22,6 +22,13 @@ if TYPE_CHECKING:
 VARIANT = re.compile(r"((first|shots|setfit)([1-9][0-9]{0,4})(\([^(),:]*\))?:)(.+)")
 
 
+def without_variants(name: str) -> str:
+    """Return the name of the task itself: stsb for first64:stsb."""
+    while match := VARIANT.fullmatch(name):
+        name = match[5]
+    return name
+
+
 def parse_names(text: str) -> list[str]:
     """Return the tasks in a list of names, groups and files, each once, in order. Raises: UnknownName, BadBenchmark."""
     return list(_parse(text))

@@ -6,6 +6,7 @@ import pytest
 
 from cseb.analysis import comparable
 from cseb.analysis.comparable import stale
+from cseb.analysis.study import gather
 from cseb.records.record import Subset
 from cseb.version import WORD_VERSIONS
 from tests.factory import record
@@ -32,8 +33,15 @@ def test_versions_are_read_past_quoted_options(resolved: str, versions: dict[str
 def test_a_task_of_another_version_is_stale() -> None:
     assert stale(record(tasks=("sts12@2",))) == "made with sts12@2, now sts12@1"
     assert stale(record(), tasks={"sts12": SimpleNamespace(version=2)}) == "made with sts12@1, now sts12@2"
-    assert stale(record(tasks=("somebody-elses@7",))) == ""
+    assert stale(record(dev="stsb-dev@2")) == "made with stsb-dev@2, now stsb-dev@1"
+    assert stale(record(tasks=("first8:shots4:trec@2",))) == "made with first8:shots4:trec@2, now first8:shots4:trec@1"
+    assert stale(record(tasks=("somebody-elses@7", "shots4:my.csv@7"))) == ""
     assert stale(record(tasks=("sts12",))) == "the version of 'sts12' cannot be read"
+
+
+def test_a_dev_set_of_another_version_is_stale_beside_fresh_records() -> None:
+    records = [record(dev="stsb-dev@1"), record(seed=1, dev="stsb-dev@2")]
+    assert gather(records).stale == ("made with stsb-dev@2, now stsb-dev@1",)
 
 
 def test_another_version_of_trainer_or_encoder_is_stale(monkeypatch: pytest.MonkeyPatch) -> None:
