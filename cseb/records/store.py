@@ -265,6 +265,8 @@ def find(text: str, results: Path) -> tuple[Store, Record]:
         if not path.is_file():
             raise BadResults(f"{plain(text)}: no such record")
         store = Store(path.parent.parent)
+        if path.parent.name != store.runs.name:  # a record of the folder beside it would be read
+            raise BadResults(f"{plain(text)} is in no folder {store.runs.name}; put it into FOLDER/{store.runs.name}")
         return store, store.read(path.stem)
     store = Store(results)
     keys = store.keys()

@@ -1,5 +1,6 @@
 """Records are found by key, by the beginning of a key, or by file."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,12 @@ def test_a_key_its_beginning_and_its_file_are_one_record(folder: Path) -> None:
     for text in (key, "bb", str(folder / "runs" / f"{key}.json")):
         store, result = find(text, folder)
         assert (store.folder, result.key) == (folder, key)
+
+
+def test_the_record_beside_a_copy_is_not_taken_for_it(folder: Path) -> None:
+    shutil.copytree(folder / "runs", folder / "copies")
+    with pytest.raises(BadResults, match="is in no folder runs; put it into FOLDER/runs"):
+        find(str(folder / "copies" / f"{'aa11' * 4}.json"), folder)
 
 
 @pytest.mark.parametrize(
