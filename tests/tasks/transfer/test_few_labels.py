@@ -1,17 +1,19 @@
 """Few labels: the same balanced, nested draws for every encoder, and accuracies that a loop gives, too."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
+from cseb.data.lines import ClassPairs
 from cseb.embedders.word_vectors import random_words
 from cseb.errors import BadData, UnknownName
 from cseb.tasks.evaluate import load_task
 from cseb.tasks.names import parse_names, parse_tasks
-from cseb.tasks.transfer.few_labels import DRAWS, FewLabels, drawn
+from cseb.tasks.transfer.few_labels import DRAWS, FewLabels, FineTuned, drawn
 from cseb.tasks.transfer.labelled import Examples, LabelledTexts
 from cseb.tasks.transfer.schemes import LOGREG_RECIPE
 
@@ -76,6 +78,35 @@ def test_an_encoder_that_knows_the_classes_needs_one_label() -> None:
 
     assert data.outcome(data.items(embed)).value == 100
     assert data.outcome(data.items(lambda texts: np.full((len(texts), 2), np.nan, dtype=np.float32))).value is None
+
+
+class Unchanged:
+    """An encoder that notes how it is fine-tuned and stays as it is."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[ClassPairs, float, int]] = []
+
+    def __call__(self, texts: Sequence[str]) -> np.ndarray:
+        return random_words(texts)
+
+    def tune(self, pairs: ClassPairs, rate: float, seed: int) -> "Unchanged":
+        self.calls.append((pairs, rate, seed))
+        return self
+
+
+def test_setfit_fine_tunes_on_the_examples_of_each_draw_with_a_seed_of_its_own() -> None:
+    few = loaded("shots2:banking77-dev")
+    frozen = FewLabels(few.texts, few.labels, few.draws[:3], few.test[:50])
+    data = FineTuned(few.texts, few.labels, few.draws[:3], few.test[:50], rate=1e-3, steps=2)
+    encoder = Unchanged()
+    assert np.array_equal(data.items(encoder), frozen.items(random_words))
+    for number, (pairs, rate, seed) in enumerate(encoder.calls):
+        assert (len(pairs.same), rate, seed) == (2 * 16, 1e-3, number)
+        assert list(pairs.texts) == [few.texts[row][0] for row in few.draws[number]]
+    orders = {tuple(pairs.left.tolist()) for pairs, _, _ in encoder.calls}
+    assert len(orders) == len(data.draws)
+    hashes = {each.sha256() for each in (data, replace(data, rate=1e-2), replace(data, steps=3), frozen)}
+    assert len(hashes) == 4
 
 
 def test_own_files_and_tasks_without_a_training_part_are_drawn_from_a_fifth(tmp_path: Path, labelled: Path) -> None:

@@ -95,6 +95,11 @@ def test_training_ends_one_failure_after_the_tenacity(settings: Settings, monkey
     assert any(gains[3:] for gains in seen.values())
 
 
+def test_no_round_begins_after_200_passes() -> None:
+    """SentEval: `while not stop_train and self.nepoch <= self.max_epoch`."""
+    assert (linear.rounds(TEST), linear.rounds(FAST)) == (51, 101)
+
+
 def test_without_held_rows_the_first_twentieth_of_a_permutation_is_set_aside() -> None:
     stream = np.random.RandomState(1111)
     rows = np.arange(1000, 1150)

@@ -8,7 +8,7 @@ from sklearn.metrics import log_loss
 from cseb.embedders.word_vectors import random_words
 from cseb.tasks.names import parse_tasks
 from cseb.tasks.transfer.linear import Problem
-from cseb.tasks.transfer.schemes import Converged
+from cseb.tasks.transfer.schemes import LOGREG_RECIPE, Converged
 
 from .conftest import noisy
 
@@ -23,6 +23,10 @@ def test_logistic_regression_chooses_by_the_probability_of_the_held_labels(class
         assert each.criterion == pytest.approx(
             -log_loss(y[held_out], model.predict_proba(x[held_out].astype(float))), abs=1e-4
         )
+
+
+def test_the_grid_is_that_of_the_protocol() -> None:
+    assert LOGREG_RECIPE.grid == (0.1, 1.0, 10.0, 100.0)
 
 
 def test_a_label_that_the_training_rows_lack_does_not_choose() -> None:
