@@ -1,5 +1,7 @@
 """An archive of records is read as the folder it was made of, or refused in one line."""
 
+import lzma
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -68,6 +70,24 @@ def test_records_beside_an_archive_count_too_and_it_is_never_changed(archived: S
     assert (archived.folder / "records.zip").read_bytes() == before
 
 
+def test_a_replaced_archive_is_read_again(loose: Store, archived: Store) -> None:
+    assert len(archived.load()[0]) == 4
+    kept = [each for each in members(loose) if RECORDS[0].key in each[0]]
+    (archived.folder / "records.zip").write_bytes(packed(kept))
+    assert archived.load() == ([RECORDS[0]], [])
+
+
+def test_no_more_is_unpacked_than_is_allowed(archived: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = archived.folder / "records.zip"
+    compressed = path.rename(path.with_suffix(".zip.xz"))
+    compressed.write_bytes(lzma.compress(compressed.read_bytes()))
+    assert len(archived.keys()) == 4
+    monkeypatch.setattr("cseb.records.archive.UNPACKED", 100)
+    compressed.write_bytes(lzma.compress(lzma.decompress(compressed.read_bytes()), preset=0) + b" ")
+    with pytest.raises(BadResults, match=r"records\.zip\.xz cannot be read"):
+        archived.keys()
+
+
 def test_a_key_in_both_places_stands_for_one_record_or_is_refused(loose: Store, archived: Store) -> None:
     archived.prepare()
     path = archived.runs / f"{RECORDS[0].key}.json"
@@ -86,6 +106,9 @@ def test_items_that_were_left_out_are_said_to_be(loose: Store, archived: Store) 
     with pytest.raises(BadResults, match=f"records.zip leaves out the items of {RECORDS[0].key}"):
         archived.read_items(RECORDS[0].key)
     assert archived.place(RECORDS[0].key) == (f"{archived.folder / 'records.zip'}, runs/{RECORDS[0].key}.json", "")
+    archived.prepare()
+    shutil.copy(loose.items / f"{RECORDS[0].key}.npz", archived.items)
+    assert archived.read_items(RECORDS[0].key).keys() == ITEMS.keys()
 
 
 def test_a_job_whose_record_is_archived_is_not_run_again(archived: Store) -> None:

@@ -31,6 +31,7 @@ def test_items_come_back_in_single_precision(tmp_path: Path) -> None:
         (np.zeros(0), "an array of shape"),
         (np.zeros((2, 2, 2)), "an array of shape"),
         (np.array([1.0, np.inf]), "inf cannot be the score"),
+        (np.array([1.0, -np.inf]), "-inf cannot be the score"),
         (np.array([1e10]), "1e\\+10 cannot be the score"),
         (np.array([1e308]), "1e\\+308 cannot be the score"),
         (np.array([1j]), "numbers are needed, not complex128"),

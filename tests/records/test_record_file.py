@@ -1,6 +1,7 @@
 """Files that are records, and whatever else may lie among them: a record, or one line that says why it is none."""
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,13 @@ def test_a_truncated_record_is_run_again(store: Store) -> None:
     assert store.done(keys) == {whole.key, failed.key}
     with pytest.raises(BadResults, match="not a record"):
         store.read(torn.key)
+
+
+def test_what_older_records_lack_is_read_back(store: Store) -> None:
+    origin = replace(record().origin, deterministic=True)
+    run = record().model_copy(update={"purpose": "tuning", "origin": origin})
+    store.write(run, {})
+    assert store.read(run.key) == run
 
 
 def test_what_is_not_a_record_is_named_with_its_reason(store: Store) -> None:

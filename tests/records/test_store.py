@@ -51,6 +51,20 @@ def test_removing_takes_both_files(store: Store) -> None:
     assert names(store) == []
 
 
+def test_a_record_is_removed_before_its_items(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    run, removed = record(), []
+    store.write(run, ITEMS)
+    monkeypatch.setattr(Path, "unlink", lambda path, **_: removed.append(path.suffix))
+    store.remove(run.key)
+    assert removed == [".json", ".npz"]
+
+
+def test_only_a_file_named_by_a_key_is_counted(store: Store) -> None:
+    store.write(record(), {})
+    (store.runs / "notes.json").write_text("{}")
+    assert store.keys() == {record().key}
+
+
 @pytest.mark.parametrize("key", ["", "../../x", "abc", "A" * 16])
 def test_only_a_key_names_a_file(store: Store, key: str) -> None:
     with pytest.raises(BadResults, match="sixteen hex digits"):
