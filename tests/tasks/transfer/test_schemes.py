@@ -105,6 +105,10 @@ def test_a_fixed_dev_part_needs_no_second_training() -> None:
     assert set(guess.dev) == {90.0}
 
 
+def test_the_strengths_of_l2_are_those_of_senteval() -> None:
+    assert pytest.approx([10.0**power for power in range(-5, -1)]) == L2
+
+
 def trained(accuracy: float, criterion: float | None = None) -> Trained:
     return Trained(accuracy, lambda rows: rows, criterion)
 
