@@ -57,6 +57,8 @@ def test_an_untrained_encoder_is_scored_once(
     assert calls == scored * times
     assert alone.scores == once[0].scores
     if scored == 1:
+        (other,) = plan(override(load(WORLD), methods="cls", encoder=folder, seeds=1, **small))
+        assert run_job(other, store, lambda look: None).scores != alone.scores  # of the same weights
         assert [record.scores for record in once[1:]] == [once[0].scores] * 2
         for key in (record.key for record in once[1:]):
             for name, items in store.read_items(once[0].key).items():
