@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 
+from cseb.encoder.encoder import Encoder
 from cseb.methods.grammar import parse_method
 from cseb.parts.stages import EntropyModels, Teacher
 from cseb.training import loop as training
@@ -71,6 +72,13 @@ def test_a_stage_ends_when_the_loss_of_held_out_sentences_no_longer_falls(tiny: 
     assert stopped_at(tiny, "steps=40,every=2,patience=3,held_out=16", rate=1e-30) == 8  # lowest at 2, then three looks
     assert stopped_at(tiny, "steps=12,every=2,patience=3,held_out=16", rate=1e-2) == 12  # falls as far as the cap
     assert stopped_at(tiny, "steps=40,every=1,patience=1,held_out=0", rate=1e-30) < 10  # a batch is worse than another
+
+
+def test_the_dev_set_does_not_select_where_a_stage_stops_by_its_own_rule(tiny: Tiny) -> None:
+    built = build(settled("phis=(0.01,),steps=4,held_out=16"), tiny("bert"), 0)
+    scored: list[Encoder] = []
+    run(built, select=lambda encoder: scored.append(encoder) or 1.0)
+    assert {id(encoder) for encoder in scored} == {id(built.encoder)}
 
 
 def test_held_out_sentences_are_not_trained_on(tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
