@@ -116,9 +116,13 @@ def footer(tuned: Sequence[Sensitivity], detail: bool) -> list[str]:
         return lines
     if len({search.method for search in tuned}) > SHOWN:
         return [*lines, "--detail shows the chosen values."]
+    values_of: dict[str, set[str]] = {}
+    for search in tuned:
+        values_of.setdefault(search.method, set()).add(search.tuning.options)
     chosen: dict[str, dict[str, None]] = {}
     for search in tuned:
-        chosen.setdefault(plain(search.tuning.options), {})[plain(search.method)] = None
+        size = f" ({quantity(search.size, 'sentence')})" if len(values_of[search.method]) > 1 else ""
+        chosen.setdefault(plain(search.tuning.options), {})[plain(search.method) + size] = None
     choices = [f"{options} for {', '.join(methods)}" for options, methods in chosen.items()]
     return [*lines, f"Chosen: {'; '.join(choices)}."]
 

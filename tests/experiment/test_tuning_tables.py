@@ -36,6 +36,21 @@ def test_the_footer_and_a_table_say_what_was_chosen_at_what_budget(make: Make) -
     assert grid.notes == ("Mean over 2 seeds on toy-dev@1. Bold or *: chosen; --: not tried.",)
 
 
+def test_the_footer_names_the_size_where_sizes_of_a_method_have_other_values(make: Make) -> None:
+    records: dict[str, Record] = {}
+
+    def world(job: Job) -> float:
+        return peak(3e-4 if job.method.name == "simcse" and job.fraction == 0.5 else 1e-3)(job)
+
+    run(make(methods="simcse,micse", fractions=[0.5, 1.0], tune={}), world, records)
+    trials = {key: record for key, record in records.items() if record.purpose == "tuning"}
+    shown = sensitivities((record for record in records.values() if record.purpose == "reported"), trials)
+    assert footer(shown, detail=False)[-1] == (
+        "Chosen: recipe(learning_rate=0.0003) for simcse (500 sentences); "
+        "recipe(learning_rate=0.001) for micse, simcse (1,000 sentences)."
+    )
+
+
 def test_several_tuned_options_are_one_column_each_pair_of_values(make: Make) -> None:
     records: dict[str, Record] = {}
     tune = {"options": {"recipe.learning_rate": [1e-4, 3e-4], "recipe.warmup": [5, 7]}, "further": 0}
