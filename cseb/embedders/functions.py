@@ -143,7 +143,9 @@ def find_vectors(name: str) -> Embedder:
 
 def _opened(name: str) -> Embed:
     sentences, vectors = _read_vectors(name)
-    rows = {sentence: row for row, sentence in reversed(list(enumerate(sentences)))}  # the first of equal sentences
+    numbered = list(enumerate(sentences))[::-1]  # the first of equal sentences is read
+    rows = {" ".join(sentence.split()): row for row, sentence in numbered}  # tasks have single spaces for white space
+    rows |= {sentence: row for row, sentence in numbered}
 
     def embed(texts: Sequence[str]) -> Vectors:
         lacking = [sentence for sentence in texts if sentence not in rows]

@@ -27,6 +27,12 @@ def test_sentences_get_the_vectors_of_their_first_row(tmp_path: Path) -> None:
     assert other.source.sha256 != result.source.sha256
 
 
+def test_white_space_inside_a_sentence_does_not_count_unless_it_is_there_as_asked_for(tmp_path: Path) -> None:
+    path = saved(tmp_path, sentences=["a  dog", "a\tcat", "a dog", "a  bird"])
+    vectors = embedders.find(path, EncoderOptions()).open()(["a cat", "a dog", "a  dog", "a bird"])
+    assert vectors[:, 0].tolist() == [3, 6, 0, 9]
+
+
 def test_a_sentence_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(BadData, match="lacks vectors of 1 of 2 sentences, such as 'a fish'"):
         embedders.find(saved(tmp_path), EncoderOptions()).open()(["a dog", "a fish"])
