@@ -131,13 +131,17 @@ def watching(board: Board, *, quiet: bool = False, console: Console | None = Non
 
 
 def finished_line(board: Board, record: Record) -> str:
-    """Return `[ 3/30] simcse 0.1 % seed 2: best 56.31 last 55.90 dev 60.10 (7.9 s)`."""
+    """Return `[ 3/30] simcse 0.1 % seed 2: best 56.31 last 55.90 dev 60.10 (7.9 s)`; of a trial also its value."""
     selects: tuple[Select, ...] = ("best", "last")
     scored = {score.select for score in record.scores}
     scores = [f"{select} {points(mean_points(record, select))}" for select in selects if select in scored]
     dev = [score for _, _, score in record.trace.curve if score is not None] if record.trace else []
     scores += [f"dev {points(max(dev))}"] if dev else []
-    return f"{board.place(record.key)}: {' '.join(scores) or 'no scores'} ({record.cost.seconds:.1f} s)"
+    return f"{board.place(record.key)}{_trial(record)}: {' '.join(scores) or 'no scores'} ({record.cost.seconds:.1f} s)"
+
+
+def _trial(record: Record) -> str:
+    return f", {plain(record.tuning.options)}" if record.purpose == "tuning" and record.tuning else ""
 
 
 def failure_line(board: Board, event: Event) -> str:
@@ -147,7 +151,7 @@ def failure_line(board: Board, event: Event) -> str:
             return f"{board.place(key)}: {'crashed' if kind == 'died' else 'failed'}: {reason}"
         case Finished(key, record) if record.status == "failed":
             why = record.failure.reason if record.failure else "no reason given"
-            return f"{board.place(key)}: failed: {why}"
+            return f"{board.place(key)}{_trial(record)}: failed: {why}"
     return ""
 
 

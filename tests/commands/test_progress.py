@@ -11,6 +11,7 @@ from cseb.commands.progress import Board, mean_points, picture, watching
 from cseb.experiment.job import Job
 from cseb.launchers.job_runner import Broken, Event, Finished, Started
 from cseb.records.progress import Progress
+from cseb.records.record import Tuning
 from cseb.text import duration
 from tests.standin_jobs import job, record
 
@@ -50,6 +51,20 @@ def test_a_finished_job_is_one_line() -> None:
     jobs = [job("simcse", seed, 0.001) for seed in range(10)]
     result = shown([Started(jobs[2].key), Finished(jobs[2].key, record(jobs[2], 56.314, seconds=7.94))], jobs)
     assert result == "[ 1/10] simcse 0.1 % seed 2: best 56.31 last 56.31 dev 60.00 (7.9 s)\n"
+
+
+def test_a_line_of_a_trial_names_the_value_that_it_tried() -> None:
+    trial = job("simcse", fraction=0.001)
+    tuning = Tuning(options="recipe(learning_rate=0.001)", dev="toy-dev@1")
+    done, failed = (
+        made.model_copy(update={"purpose": "tuning", "tuning": tuning})
+        for made in (record(trial, 56.314, seconds=7.94), record(trial, failed="the loss is nan"))
+    )
+    name = "[1/1] simcse 0.1 % seed 0, recipe(learning_rate=0.001)"
+    assert shown([Finished(trial.key, done)], [trial]).startswith(f"{name}: best 56.31")
+    assert shown([Finished(trial.key, failed)], [trial]) == f"{name}: failed: the loss is nan\n"
+    chosen = done.model_copy(update={"purpose": "reported"})
+    assert shown([Finished(trial.key, chosen)], [trial]).startswith("[1/1] simcse 0.1 % seed 0: best")
 
 
 def test_a_collapsed_encoder_is_called_so() -> None:
