@@ -6,14 +6,23 @@ import pytest
 import torch
 from torch import Tensor
 
+from cseb.encoder.interface import EncodedView
+from cseb.parts import LossInputs, Term
 from cseb.parts.heads import whiten_groups
 from cseb.parts.terms.adversarial import neighbour_nce, nt_xent_knn
-from cseb.parts.terms.agreement import multi_layer_nce
+from cseb.parts.terms.agreement import group_logits, multi_layer_nce
 from cseb.parts.terms.contrast_in_batch import bce_pairs, nt_xent
-from cseb.parts.terms.dimension_contrast import correlations, neighbourhood
-from cseb.parts.terms.distillation import spearman
-from cseb.parts.terms.infonce import cosines, info_nce
-from cseb.parts.terms.margins import ArcNCE
+from cseb.parts.terms.dimension_contrast import MeanCos, correlations, neighbourhood
+from cseb.parts.terms.distillation import regression, spearman
+from cseb.parts.terms.infonce import (
+    Alignment,
+    cosines,
+    info_nce,
+    info_nce_literal,
+    info_nce_zeroed,
+    squared_distance,
+)
+from cseb.parts.terms.margins import ArcNCE, BidirMargin, RankScores, ScoreMSE, Triplet, angle_scores
 from cseb.parts.terms.memory_contrast import smoothed
 from cseb.parts.terms.mutual_information import jsd_local_global
 from tests.training.small_runs import Tiny, built_of, run
@@ -26,10 +35,37 @@ def alike(*shape: int, seed: int = 0) -> Tensor:
 
 
 LEFT, RIGHT = alike(8, 16), alike(8, 16, seed=1)
+
+
+def of_term(term: Term) -> Callable[[Tensor, Tensor], Tensor]:
+    """The term on a step of two views, which are its edits too, with ratings."""
+
+    def loss(left: Tensor, right: Tensor) -> Tensor:
+        none = torch.zeros(len(left), 1, dtype=torch.long)
+        views = [EncodedView(z, z, none, none, none) for z in (left, right)]
+        return term(LossInputs(views, torch.Generator(), edits=views, scores=torch.arange(float(len(left)))))
+
+    return loss
+
+
 NEAR = torch.arange(8).view(8, 1).add(torch.arange(1, 4)) % 8
 LOSSES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
     "cosines": cosines,
     "info_nce": lambda left, right: info_nce(left, right, 0.05),
+    "info_nce_zeroed": lambda left, right: info_nce_zeroed(left, right, 0.05),
+    "info_nce_literal": lambda left, right: info_nce_literal(left, right, left[:0], 0.05, torch.ones(8, 0).bool()),
+    "alignment": Alignment().loss,
+    "squared_distance unit": lambda left, right: squared_distance(left, right, "unit"),
+    "squared_distance raw": lambda left, right: squared_distance(left, right, "raw"),
+    "regression mse": lambda left, right: regression(left, right, "mse"),
+    "regression cosine": lambda left, right: regression(left, right, "cosine"),
+    "group_logits": lambda left, right: group_logits(left, right, right[None], 0.05),
+    "angle_scores": angle_scores,
+    "mean_cos": of_term(MeanCos(0.05)),
+    "triplet": of_term(Triplet(1.0)),
+    "bidir_margin": of_term(BidirMargin(0.1, 0.3)),
+    "rank_scores": of_term(RankScores(20.0, "cosine")),
+    "score_mse": of_term(ScoreMSE(0.0, 5.0)),
     "nt_xent": lambda left, right: nt_xent(left, right, 0.04),
     "arc_nce": ArcNCE(temperature=0.05, margin=10.0).loss,
     "correlations": lambda left, right: correlations(left, right, centre=True),

@@ -17,7 +17,7 @@ from cseb.methods.option_types import Positive
 from cseb.parts import ALL, LossInputs, Reads, reads
 from cseb.parts.base import LossTerm, TeacherTerm
 from cseb.parts.poolers import masked_mean
-from cseb.parts.terms.infonce import cosines, diagonal, info_nce, off_diagonal
+from cseb.parts.terms.infonce import cosines, diagonal, info_nce, off_diagonal, row_cosines
 
 
 def group_logits(anchors: Tensor, others: Tensor, positives: Tensor, temperature: float) -> Tensor:
@@ -26,7 +26,7 @@ def group_logits(anchors: Tensor, others: Tensor, positives: Tensor, temperature
     anchors: (B, D). others: (B, D), of which the anchor's own is left out. positives: (A, B, D).
     Source: Wu et al. 2022 (PCL); authors' code.
     """
-    own = F.cosine_similarity(anchors, positives, dim=-1).T  # (B, A)
+    own = row_cosines(anchors, positives).T  # (B, A)
     return torch.cat([own, off_diagonal(cosines(anchors, others))], dim=1) / temperature
 
 

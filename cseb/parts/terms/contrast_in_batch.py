@@ -13,7 +13,7 @@ from cseb.encoder.device_batches import in_full
 from cseb.methods.option_types import Between, Count, Positive
 from cseb.parts import LossInputs, Reads, reads
 from cseb.parts.base import LossTerm, PairLoss
-from cseb.parts.terms.infonce import cosines, diagonal, info_nce, match_loss
+from cseb.parts.terms.infonce import cosines, diagonal, info_nce, match_loss, row_cosines
 
 SMALLEST = 1e-7  # of a probability. Source: public re-implementation of RankCSE
 
@@ -108,7 +108,7 @@ def mixed_logits(left: Tensor, right: Tensor, weight: float) -> Tensor:
 def one_mixture_logits(left: Tensor, right: Tensor, weight: float) -> Tensor:
     """Return cosines (B, B + 1) with positives and one mixture of the unit positive and the next one. (B, D) each."""
     mixture = mix_neighbours(F.normalize(right, dim=-1), weight)
-    negative = F.cosine_similarity(left, mixture, dim=-1)[:, None]  # (B, 1)
+    negative = row_cosines(left, mixture)[:, None]  # (B, 1)
     return torch.cat([cosines(left, right), negative], dim=1)
 
 

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Annotated, ClassVar, Literal
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from cseb.encoder.device_batches import in_full
@@ -15,7 +14,7 @@ from cseb.errors import BadSpec
 from cseb.methods.option_types import Between, Positive
 from cseb.parts import LossInputs, Reads, reads
 from cseb.parts.base import EncoderPart, LossTerm
-from cseb.parts.terms.infonce import off_diagonal
+from cseb.parts.terms.infonce import off_diagonal, row_cosines
 
 SMALLEST = 1e-6  # deviation of a dimension, since some never change
 
@@ -113,7 +112,7 @@ class MeanCos(LossTerm):
     temperature: Positive = 0.05  # SCD release
 
     def forward(self, step: LossInputs) -> Tensor:
-        return F.cosine_similarity(step.views[0].h, step.views[1].h, dim=-1).mean() / self.temperature
+        return row_cosines(step.views[0].h, step.views[1].h).mean() / self.temperature
 
 
 FACTORS = (0.25, 0.5, 1.0)  # of the lower, middle and upper layers. Source: authors' code of MSSE

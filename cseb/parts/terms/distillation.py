@@ -10,12 +10,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from cseb.encoder.device_batches import products
+from cseb.encoder.device_batches import in_full, products
 from cseb.errors import BadSpec, between
 from cseb.methods.option_types import AtLeast, Between, Positive, Rate
 from cseb.parts import ALL, LossInputs, Reads, reads
 from cseb.parts.base import TeacherTerm
-from cseb.parts.terms.infonce import cosines, off_diagonal
+from cseb.parts.terms.infonce import cosines, off_diagonal, row_cosines
 
 CorpusSize = Annotated[int, AtLeast(2)]
 
@@ -135,6 +135,7 @@ class ListwiseCE(TeacherTerm):
 STUDENTS = {"first": 1, "both": 2, "each_other": 2}  # views a choice of students reads
 
 
+@in_full
 def regression(student: Tensor, target: Tensor, form: str) -> Tensor:
     """Return the distance of student and target vectors (B, D), a scalar.
 
@@ -143,7 +144,7 @@ def regression(student: Tensor, target: Tensor, form: str) -> Tensor:
     """
     if form == "mse":
         return (student - target).square().mean()
-    distance = 1 - F.cosine_similarity(student, target, dim=-1).mean()
+    distance = 1 - row_cosines(student, target).mean()
     return 2 * distance if form == "l2" else distance
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Annotated, ClassVar, Literal
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from cseb.encoder.interface import FROZEN
@@ -13,7 +12,7 @@ from cseb.methods.option_types import Between, Positive, Rate, Size
 from cseb.parts import LossInputs, Reads, reads
 from cseb.parts.base import LossTerm, TeacherTerm
 from cseb.parts.terms.adversarial import steepest_direction
-from cseb.parts.terms.infonce import cosines, diagonal, match_loss
+from cseb.parts.terms.infonce import cosines, diagonal, match_loss, row_cosines
 
 NEAREST = 1 - 1e-6  # a probability of 1 would have an infinite loss
 
@@ -122,7 +121,7 @@ class GaussianNCE(TriplesTeacherTerm):
 
     def forward(self, step: LossInputs) -> Tensor:
         anchors, positives, negatives = (view.z for view in step.views[:3])
-        frozen = F.cosine_similarity(step.frozen[0][0], step.frozen[0][2], dim=-1)
+        frozen = row_cosines(step.frozen[0][0], step.frozen[0][2])
         return gaussian_nce(anchors, positives, negatives, frozen, self.temperature, self.alpha)
 
 

@@ -21,6 +21,12 @@ def cosines(left: Tensor, right: Tensor) -> Tensor:
     return F.normalize(left, dim=-1) @ F.normalize(right, dim=-1).T
 
 
+@in_full
+def row_cosines(left: Tensor, right: Tensor) -> Tensor:
+    """Return the cosine of each row with the same row of the other: (..., D) both to (...)."""
+    return F.cosine_similarity(left, right, dim=-1)
+
+
 def diagonal(matrix: Tensor) -> Tensor:
     """Return a mask of the shape of a matrix, True on its diagonal."""
     return torch.eye(*matrix.shape, dtype=torch.bool, device=matrix.device)
@@ -60,7 +66,7 @@ def info_nce_zeroed(anchors: Tensor, positives: Tensor, temperature: float) -> T
 
     Source: the switch "without negatives" of miCSE's code (Klein & Nabi 2023, table 4).
     """
-    return match_loss(torch.diag(F.cosine_similarity(anchors, positives, dim=-1) / temperature))
+    return match_loss(torch.diag(row_cosines(anchors, positives) / temperature))
 
 
 def info_nce_literal(anchors: Tensor, positives: Tensor, queue: Tensor, temperature: float, allowed: Tensor) -> Tensor:
@@ -68,7 +74,7 @@ def info_nce_literal(anchors: Tensor, positives: Tensor, queue: Tensor, temperat
 
     anchors, positives: (B, D); in-batch negatives are the other anchors. queue: (K, D), K may be 0; allowed: (B, K).
     """
-    positive = F.cosine_similarity(anchors, positives, dim=-1) / temperature  # (B,)
+    positive = row_cosines(anchors, positives) / temperature  # (B,)
     among = cosines(anchors, anchors) / temperature
     among = among.masked_fill(diagonal(among), float("-inf"))
     queued = (cosines(anchors, queue) / temperature).masked_fill(~allowed, float("-inf"))
@@ -137,9 +143,10 @@ class Alignment(PairLoss):
     """
 
     def loss(self, left: Tensor, right: Tensor) -> Tensor:
-        return (1 - F.cosine_similarity(left, right, dim=-1)).mean()
+        return (1 - row_cosines(left, right)).mean()
 
 
+@in_full
 def squared_distance(left: Tensor, right: Tensor, form: str) -> Tensor:
     """Return the distance of a sentence's views, averaged over the batch. left, right: (B, D).
 
@@ -148,7 +155,7 @@ def squared_distance(left: Tensor, right: Tensor, form: str) -> Tensor:
     """
     if form == "raw":
         return (left - right).square().sum(dim=-1).mean()
-    unit = 2 * (1 - F.cosine_similarity(left, right, dim=-1)).mean()
+    unit = 2 * (1 - row_cosines(left, right)).mean()
     return unit if form == "unit" else unit * 2 / left.shape[-1]
 
 

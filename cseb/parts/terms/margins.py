@@ -6,14 +6,14 @@ import math
 from typing import Annotated, ClassVar, Literal
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
+from cseb.encoder.device_batches import in_full
 from cseb.errors import BadSpec
 from cseb.methods.option_types import Between, Positive
 from cseb.parts import LossInputs, Reads, reads
 from cseb.parts.base import LossTerm, PairLoss
-from cseb.parts.terms.infonce import cosines, diagonal, match_loss
+from cseb.parts.terms.infonce import cosines, diagonal, match_loss, row_cosines
 
 SLACK = 1e-7  # under the root, whose slope is infinite where the angle is 0
 
@@ -56,7 +56,7 @@ class Triplet(LossTerm):
     margin: float = 0.0
 
     def forward(self, step: LossInputs) -> Tensor:
-        first, second = (F.cosine_similarity(step.views[0].z, edit.z, dim=-1) for edit in step.edits[:2])
+        first, second = (row_cosines(step.views[0].z, edit.z) for edit in step.edits[:2])
         return (second - first + self.margin).clamp(min=0).mean()
 
 
@@ -83,7 +83,7 @@ class BidirMargin(LossTerm):
 
     def forward(self, step: LossInputs) -> Tensor:
         anchors = step.views[0].z
-        positive, negative = (F.cosine_similarity(anchors, view.z, dim=-1) for view in (step.views[1], step.edits[0]))
+        positive, negative = (row_cosines(anchors, view.z) for view in (step.views[1], step.edits[0]))
         return bidir_margin(positive, negative, self.least, self.most)
 
 
@@ -114,6 +114,7 @@ class HardestHinge(LossTerm):
         return hardest_hinge(anchors, positives, negatives, self.margin)
 
 
+@in_full
 def angle_scores(left: Tensor, right: Tensor) -> Tensor:
     """Return the similarity of rows by angle difference in complex space: (B, D) both, D even, to (B,), at least 0.
 
@@ -159,7 +160,7 @@ class RankScores(LossTerm):
     def pair_scores(self, left: Tensor, right: Tensor) -> Tensor:
         """Return the similarity (B,) of pairs of rows (B, D)."""
         if self.similarity == "cosine":
-            return F.cosine_similarity(left, right, dim=-1)
+            return row_cosines(left, right)
         if self.similarity == "angle":
             return angle_scores(left, right)
         return (angle_scores(left, right) + angle_scores(right, left)) / 2
@@ -183,5 +184,5 @@ class ScoreMSE(LossTerm):
 
     def forward(self, step: LossInputs) -> Tensor:
         assert step.scores is not None
-        cosine = F.cosine_similarity(step.views[0].z, step.views[1].z, dim=-1)
+        cosine = row_cosines(step.views[0].z, step.views[1].z)
         return (cosine - (step.scores - self.lowest) / (self.highest - self.lowest)).square().mean()
