@@ -65,15 +65,17 @@ class Smooth(LossTerm):
         assert step.sids is not None
         queries = F.normalize(step.views[1].z, dim=-1)
         new = queries.detach()
-        self.keys, self.sids = push(self.keys, new, self.size), push(self.sids, step.sids, self.size)
-        if len(self.keys) < self.size:
+        keys, sids = push(self.keys, new, self.size), push(self.sids, step.sids, self.size)
+        if torch.is_grad_enabled():  # else held-out sentences would stay in the memory
+            self.keys, self.sids = keys, sids
+        if len(keys) < self.size:
             return queries.sum() * 0
-        similarity = products(new, self.keys)  # (B, size)
+        similarity = products(new, keys)  # (B, size)
         if self.exclude_same:
-            similarity = similarity.masked_fill(step.sids[:, None] == self.sids, float("-inf"))
+            similarity = similarity.masked_fill(step.sids[:, None] == sids, float("-inf"))
         skipped = 0 if self.exclude_same else 1
         values, places = similarity.topk(self.neighbours + skipped, dim=1)
-        neighbours = self.keys[places[:, skipped:]]  # (B, k, D)
+        neighbours = keys[places[:, skipped:]]  # (B, k, D)
         positives = smoothed(queries, neighbours, values[:, skipped:].isfinite(), self.attention)
         return info_nce(step.views[0].z, positives, self.temperature)
 
@@ -140,22 +142,29 @@ class MomentumNCE(EncoderPart, LossTerm):
         assert step.sids is not None
         view, sids = step.views[0], step.sids
         self.keys, self.sids = self.keys.to(view.h.device), self.sids.to(view.h.device)
+        learns = self.training and torch.is_grad_enabled()  # held-out sentences leave copy and queue as they are
+        if learns:
+            self.follow()
         predicted = self.predictor(self.projection(view.h))
         keys = self.read(view.ids, view.mask).to(predicted.dtype)
         candidates = torch.cat([keys, self.keys.to(keys.dtype)])
         allowed = sids[:, None] != self.sids
         loss = info_nce(predicted, candidates, self.temperature, allowed)
-        if self.training and torch.is_grad_enabled():
+        if learns:
             self.keys, self.sids = (push(old, new, self.size) for old, new in ((self.keys, keys), (self.sids, sids)))
         return loss
 
     @torch.no_grad()
-    def read(self, ids: Tensor, mask: Tensor) -> Tensor:
-        """Update the momentum copy and return its vectors (B, D)."""
+    def follow(self) -> None:
+        """Update the momentum copy."""
         momentum = cosine_momentum(self.momentum, self.done, self.steps)
         for slow, online in zip(self.copy.parameters(), self.online, strict=True):
             momentum_update(slow, online, momentum)
         self.done += 1
+
+    @torch.no_grad()
+    def read(self, ids: Tensor, mask: Tensor) -> Tensor:
+        """Return the vectors (B, D) of the momentum copy."""
         backbone, projection = self.copy
         keys: Tensor = projection(self.encoder[0].pool(backbone, ids, mask, torch.zeros_like(mask[:, 0])))
         return keys

@@ -85,11 +85,16 @@ def test_gradients_reach_encoder_projection_and_predictor_alone(tiny: Tiny) -> N
         assert all(weight.grad is not None for weight in module.parameters())
 
 
-def test_looking_changes_nothing_of_the_queue(tiny: Tiny) -> None:
+def test_held_out_sentences_change_neither_queue_nor_copy(tiny: Tiny) -> None:
     built, term = small(tiny)
     with torch.no_grad():
+        for online in term.online:
+            online.add_(1.0)
+        before = [slow.clone() for slow in term.copy.parameters()]
         term(step(built, [0, 1]))
     assert term.sids.tolist() == [-1, -1]
+    assert term.done == 0
+    assert all(slow.equal(old) for slow, old in zip(term.copy.parameters(), before, strict=True))
 
 
 def test_layer_normalisation_is_that_of_bert() -> None:

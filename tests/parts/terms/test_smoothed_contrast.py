@@ -63,3 +63,12 @@ def test_smooth_lets_gradients_through_the_query_and_not_through_its_memory() ->
     term(step(*now, sids=[2, 3])).backward()
     assert earlier[1].grad is None
     assert all((side.grad.abs().sum(dim=1) > 0).all() for side in now)
+
+
+def test_held_out_sentences_are_not_stored() -> None:
+    term = smooth(size=4)
+    term(step(*random(4), sids=[0, 1, 2, 3]))
+    with torch.no_grad():
+        assert term(step(*random(2, seed=1), sids=[0, 1])).item() > 0
+    assert term.sids.tolist() == [0, 1, 2, 3]
+    assert term.keys.equal(F.normalize(random(4)[1], dim=-1))
