@@ -16,7 +16,7 @@ from cseb.parts.terms.infonce import (
     off_diagonal,
     squared_distance,
 )
-from tests.parts.terms.two_views import random, step
+from tests.parts.terms.two_views import cosine, random, step
 
 Z1 = torch.tensor([[1.0, 0.0], [0.0, 2.0]], dtype=torch.float64)
 Z2 = torch.tensor([[3.0, 4.0], [0.0, 1.0]], dtype=torch.float64)
@@ -27,6 +27,16 @@ ALL = torch.ones(2, 2, dtype=torch.bool)
 def test_literal_equation_2_of_micse() -> None:
     loss = InfoNCE(temperature=0.5, negatives="batch", form="literal")(step(Z1, Z2, queue=Queued(QUEUE, ALL)))
     assert loss.item() == pytest.approx(0.2684172512, abs=1e-9)
+
+
+def test_an_own_old_key_is_no_candidate_of_equation_2() -> None:
+    allowed = [[False, True], [True, False]]
+    total = 0.0
+    for i in range(2):
+        others = [Z1[1 - i], *(QUEUE[k] for k in range(2) if allowed[i][k])]
+        total += math.log(sum(math.exp(cosine(Z1[i], other) / 0.5) for other in others)) - cosine(Z1[i], Z2[i]) / 0.5
+    loss = InfoNCE(temperature=0.5, form="literal")(step(Z1, Z2, queue=Queued(QUEUE, torch.tensor(allowed))))
+    assert loss.item() == pytest.approx(total)
 
 
 def test_positives_only_sets_other_logits_to_zero() -> None:

@@ -31,6 +31,7 @@ def test_a_widened_angle_falls_all_the_way() -> None:
     assert (result.diff() < 0).all()
     inside = angles < math.pi - math.radians(30)
     assert torch.allclose(result[inside], (angles[inside] + math.radians(30)).cos(), atol=2e-4)
+    assert result[-1].item() == pytest.approx(-1 - math.radians(30) / 2)  # beyond pi: cos theta - m sin m
     exact = torch.tensor([1.0, -1.0], requires_grad=True)  # no infinite slope
     add_margin(exact, 0.2).sum().backward()
     assert exact.grad.isfinite().all()
@@ -68,3 +69,4 @@ def test_the_hinge_equals_its_loops(margin: float) -> None:
         total += max(0.0, margin - (cosine(a[i], p[i]) - max(others)))
     assert hardest_hinge(a, p, n, margin).item() == pytest.approx(total / 4, abs=1e-12)
     assert hardest_hinge(a[:1], a[:1], -a[:1], 0.2).item() == 0.0  # a batch of one, its positive beyond the margin
+    assert hardest_hinge(a[:1], a[:1], -a[:1], 2.0).item() == pytest.approx(0.0, abs=1e-12)  # nothing but that negative
