@@ -15,6 +15,7 @@ from cseb.parts.terms.distillation import (
     ListwiseCE,
     RankMSE,
     Regress,
+    Relational,
     bank_ce,
     bank_kl,
     masked_mse,
@@ -61,6 +62,12 @@ def test_second_views_are_compared_with_the_same_teacher(students: str, expected
     assert Regress("l2", students)(teacher_step(S, G, T, T_B)).item() == pytest.approx(expected, abs=1e-8)
 
 
+def test_views_that_are_compared_with_each_other_both_learn() -> None:
+    views = [doubles(rows).requires_grad_() for rows in (S, G)]
+    loss = lambda first, second: Regress("l2", "each_other")(step(first, second, frozen=[[doubles(T)]]))
+    assert torch.autograd.gradcheck(loss, views)
+
+
 def test_relations_are_the_cosines_of_other_pairs_and_ask_for_no_width() -> None:
     gap = (cosine(S[0], S[1]) - cosine(T[0], T[1])) ** 2
     assert relation_gap(doubles(S), doubles(T)).item() == pytest.approx(gap, abs=1e-12)
@@ -69,6 +76,7 @@ def test_relations_are_the_cosines_of_other_pairs_and_ask_for_no_width() -> None
     assert relation_gap(doubles(S), wider).item() == pytest.approx(gap, abs=1e-12)
     turned = torch.linalg.qr(torch.randn(3, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(0))).Q
     assert relation_gap(5 * doubles(S) @ turned, doubles(S)).item() == pytest.approx(0.0, abs=1e-12)
+    assert Relational()(teacher_step(S[:1], G[:1], T[:1])).item() == 0.0
 
 
 def test_the_bank_is_answered_as_the_teacher_answers_it() -> None:
@@ -84,6 +92,8 @@ def test_the_bank_is_answered_as_the_teacher_answers_it() -> None:
     term = BankCE(0.5, 0.7, 0.5, 100)
     term.precompute_targets([[doubles(bank)]])
     assert term(teacher_step(S, G, T)).item() == pytest.approx(1.351728918724, abs=1e-8)
+    term.control = 0.2  # of the first view
+    assert term(teacher_step(S, G, T)).item() == pytest.approx(0.2 * results[0] + 0.8 * results[1], abs=1e-12)
     assert bank_kl(doubles(T), doubles(T), doubles(bank), 0.5, 0.5).item() == pytest.approx(0.0, abs=1e-12)
 
 
@@ -156,6 +166,34 @@ def test_listwise_ce_equals_the_sum_written_out_and_leaves_the_sentence_itself_o
     assert loss.item() == pytest.approx(total / 4)
     shuffled = ListwiseCE(student=0.5, teacher=0.4, group=1.0)(replace(step(left, right), frozen=[[teacher]]))
     assert shuffled.item() != pytest.approx(total / 4)
+
+
+def test_several_teachers_are_one_whose_cosines_are_their_mean() -> None:
+    left, right = random(4)
+    teachers = [z.detach() for z in random(4, seed=3)]
+    total = 0.0
+    for i in range(4):
+        others = [j for j in range(4) if j != i]
+        q = [math.exp(sum(cosine(t[i], t[j]) for t in teachers) / 2 / 0.4) for j in others]
+        p = [math.exp(cosine(left[i], left[j]) / 0.5) for j in others]
+        total -= sum(a / sum(q) * math.log(b / sum(p)) for a, b in zip(q, p, strict=True))
+    inputs = replace(step(left, right), frozen=[[each] for each in teachers])
+    assert ListwiseCE(student=0.5, teacher=0.4, group=0.0)(inputs).item() == pytest.approx(total / 4)
+
+
+def test_groups_have_the_probability_of_cosines_without_a_temperature(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[torch.Tensor] = []
+
+    def noted(ordered: torch.Tensor, *rest: object) -> torch.Tensor:
+        seen.append(ordered)
+        return shuffled_groups(ordered, *rest)
+
+    monkeypatch.setattr("cseb.parts.terms.distillation.shuffled_groups", noted)
+    left, right = random(4)
+    teacher = random(4, seed=3)[0].detach()
+    ListwiseCE(student=0.5, teacher=0.4, group=0.1)(replace(step(left, right), frozen=[[teacher]]))
+    falling = [sorted((cosine(teacher[i], teacher[j]) for j in range(4) if j != i), reverse=True) for i in range(4)]
+    assert torch.allclose(seen[0], doubles(falling))
 
 
 def test_a_subset_of_equal_sentences_is_ranked_without_a_fault() -> None:

@@ -8,8 +8,8 @@ import torch
 import torch.nn.functional as F
 
 from cseb.parts import LossInputs
-from cseb.parts.terms.false_negatives import FilteredBCE, GaussianNCE, decay, filtered_bce, gaussian_nce
-from cseb.parts.terms.infonce import info_nce
+from cseb.parts.terms.false_negatives import FilteredBCE, GaussianNCE, decay, filtered_bce, gaussian_nce, softmax_bce
+from cseb.parts.terms.infonce import cosines, info_nce
 from tests.parts.terms.two_views import cosine, debiased, random, step
 
 
@@ -51,6 +51,29 @@ def test_noise_climbs_and_stays_a_constant() -> None:
     with_noise = debiased(noise=1.5)(replace(step(left, right), frozen=[[left.detach(), right.detach()]]))
     with_noise.backward()
     assert left.grad is not None
+
+
+def test_noise_is_a_column_that_has_climbed_steps_of_a_fixed_length() -> None:
+    left, right = random(4)
+    noise = torch.randn(6, 4, generator=torch.Generator().manual_seed(3)).double()
+
+    def cost(noise: torch.Tensor) -> torch.Tensor:
+        return F.cross_entropy(torch.cat([cosines(left, right), cosines(left, noise)], dim=1) / 0.5, torch.arange(4))
+
+    for _ in range(2):
+        slope = torch.autograd.grad(cost(start := noise.requires_grad_()), start)[0]
+        noise = (start + 0.1 * slope / slope.norm(dim=1, keepdim=True)).detach()
+    inputs = replace(step(left, right), frozen=[[left.detach(), right.detach()]], rng=torch.Generator().manual_seed(3))
+    term = debiased(threshold=1.0, noise=1.5, ascents=2, size=0.1, form="weighted")
+    assert term(inputs).item() == pytest.approx(cost(noise).item())
+
+
+def test_a_negative_that_is_certain_has_a_finite_loss_and_gradient() -> None:
+    logits = torch.tensor([[-50.0, 50.0], [50.0, -50.0]], requires_grad=True)
+    loss = softmax_bce(logits, torch.ones(2, 2, dtype=torch.bool))
+    loss.backward()
+    assert loss.isfinite()
+    assert logits.grad.isfinite().all()
 
 
 ANCHORS = torch.tensor([[1.0, 0.2], [0.3, 1.0], [-0.8, 0.5]], dtype=torch.float64)

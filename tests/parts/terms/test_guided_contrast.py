@@ -5,9 +5,9 @@ import math
 import pytest
 import torch
 
-from cseb.parts.terms.false_negatives import guided_nce, left_out
+from cseb.parts.terms.false_negatives import GuidedNCE, guided_nce, left_out
 from tests.parts.terms import two_views
-from tests.parts.terms.two_views import cosine
+from tests.parts.terms.two_views import cosine, step
 
 ANCHORS = [[1.0, 0.2], [0.9, 0.5], [-0.3, 1.0]]
 POSITIVES = [[0.8, 0.3], [0.7, 0.8], [0.1, 1.0]]
@@ -71,6 +71,26 @@ def test_loss_and_masks_worked_out_by_hand(
 def test_equal_texts_are_left_out_of_their_own_denominator(margin: float, loss: float) -> None:
     out = left_out(doubles(SAME, SAME), margin, "absolute", True, True)
     assert guided_nce(doubles(ANCHORS, POSITIVES), out, 0.5, True, True).item() == pytest.approx(loss, abs=1e-8)
+
+
+@pytest.mark.parametrize(("anchors", "positives"), [(True, False), (False, True)])
+def test_anchors_or_positives_alone_are_negatives_of_one_another(anchors: bool, positives: bool) -> None:
+    first, second = doubles(ANCHORS, POSITIVES)
+    alike = first if anchors else second
+    total = 0.0
+    for i in range(3):
+        own = cosine(first[i], second[i])
+        candidates = [cosine(first[i], second[j]) for j in range(3) if j != i]
+        candidates += [cosine(alike[i], alike[j]) for j in range(3) if j != i]
+        total += math.log1p(sum(math.exp((value - own) / 0.5) for value in candidates if value <= own))
+    loss = GuidedNCE(temperature=0.5, anchors=anchors, positives=positives)(step(first, second))
+    assert loss.item() == pytest.approx(total / 3)
+
+
+def test_hard_negatives_that_the_teacher_has_not_seen_do_not_count() -> None:
+    sides, frozen = doubles(ANCHORS, POSITIVES, HARD), [doubles(GUIDE_ANCHORS, GUIDE_POSITIVES)]
+    losses = [GuidedNCE(temperature=0.5, guide="teacher")(step(*some, frozen=frozen)) for some in (sides, sides[:2])]
+    assert losses[0] == losses[1]
 
 
 def test_without_negatives_there_is_no_loss() -> None:

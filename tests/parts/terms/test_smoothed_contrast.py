@@ -37,10 +37,11 @@ def test_smooth_waits_until_its_memory_is_full_and_holds_no_more() -> None:
     assert term.keys is None
 
 
+@pytest.mark.parametrize("neighbours", [2, 5])  # 5: also those at an obtuse angle; one sentence has only 4 others
 @pytest.mark.parametrize("exclude_same", [False, True])
-def test_smooth_equals_the_steps_written_out(exclude_same: bool) -> None:
+def test_smooth_equals_the_steps_written_out(exclude_same: bool, neighbours: int) -> None:
     """Released: the nearest of all is skipped. Otherwise: whatever is the same sentence is."""
-    term = smooth(size=6, neighbours=2, exclude_same=exclude_same)
+    term = smooth(size=6, neighbours=neighbours, exclude_same=exclude_same)
     earlier, now = random(3, seed=1), random(3, seed=2)
     term(step(*earlier, sids=[7, 1, 2]))
     loss = term(step(*now, sids=[7, 8, 9]))
@@ -50,7 +51,8 @@ def test_smooth_equals_the_steps_written_out(exclude_same: bool) -> None:
     rows = []
     for query, own in zip(queries, [7, 8, 9], strict=True):
         ranked = sorted(entries, key=lambda x: -(query @ x[1]).item())
-        kept = [z for sid, z in ranked if sid != own][:2] if exclude_same else [z for _, z in ranked][1:3]
+        kept = [z for sid, z in ranked if sid != own] if exclude_same else [z for _, z in ranked][1:]
+        kept = kept[:neighbours]
         group = torch.stack([query, *kept])
         rows.append((group @ query / 2).softmax(dim=0) @ group)
     assert loss.item() == pytest.approx(info_nce(now[0], torch.stack(rows), 0.5).item())
