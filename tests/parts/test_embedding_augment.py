@@ -95,6 +95,7 @@ def test_a_feature_that_is_cut_is_0_at_every_token_of_its_sentence() -> None:
     assert (zero.sum(dim=2) == 2).all()
     assert (zero == zero[:, :1]).all()
     assert torch.equal(result[~zero], states[~zero])  # and nothing is scaled up
+    assert ((cut_features(states, MASK, 0.29) == 0).sum(dim=2) == 2).all()  # as in the authors' code, rounded down
     assert len({tuple(cut_features(states, MASK, 0.2)[i, 0].eq(0).tolist()) for _ in range(9) for i in (0, 1)}) > 2
 
 

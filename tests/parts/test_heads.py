@@ -18,6 +18,8 @@ from cseb.parts.heads import (
     BatchNorm,
     GroupWhiten,
     Linear,
+    Paraphraser,
+    Project,
     ReLUMLP,
     whiten_groups,
 )
@@ -152,6 +154,38 @@ def test_group_whitening_of_few_or_equal_rows_is_finite(rows: int) -> None:
         x = h.clone().requires_grad_()
         head(x).square().sum().backward()
         assert x.grad.isfinite().all()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_few_long_rows_are_whitened_without_a_root_of_what_is_below_0(seed: int) -> None:
+    h = 1e3 * torch.randn(3, 16, generator=torch.Generator().manual_seed(seed))
+    assert whiten_groups(h, torch.arange(16), 1, 1e-5).isfinite().all()
+
+
+def test_whitened_features_pass_a_layer_and_tanh_and_groups_are_drawn_anew() -> None:
+    h = torch.randn(9, 6, generator=torch.Generator().manual_seed(0))
+    shape = replace(SHAPE, width=6)
+    whole = GroupWhiten(groups=1, shape=shape)  # order does not count
+    expected = torch.tanh(whole.dense(whiten_groups(h, torch.arange(6), 1, 1e-5)))
+    assert torch.allclose(whole(h), expected, atol=1e-6)
+    head = GroupWhiten(groups=3, shape=shape)
+    torch.manual_seed(0)
+    assert len({round(head(h)[0, 0].item(), 6) for _ in range(9)}) > 1
+
+
+def test_a_projection_is_bounded_by_tanh_unless_it_is_left_out() -> None:
+    for activation, bound in (("tanh", torch.tanh), ("none", lambda x: x)):
+        head = Project(width=3, activation=activation, shape=SHAPE).double()
+        assert torch.equal(head(H), bound(H @ head.dense.weight.T + head.dense.bias))
+        assert head.keep
+
+
+def test_the_paraphraser_is_three_layers_and_a_bottleneck() -> None:
+    head = Paraphraser(inner=5, neck=3, shape=SHAPE).double()
+    linear = [layer for layer in head.layers if isinstance(layer, torch.nn.Linear)]
+    assert [(layer.in_features, layer.out_features) for layer in linear] == [(2, 5), (5, 5), (5, 5), (5, 3), (3, 5)]
+    wide = linear[2](linear[1](linear[0](H).tanh()).tanh())
+    assert torch.allclose(head(H), linear[4](linear[3](wide).tanh()))
 
 
 def test_the_head_of_vascl_has_length_1_and_its_own_rate() -> None:

@@ -12,7 +12,7 @@ from cseb.embedders.folders import find, saved_encoder
 from cseb.embedders.interface import EncoderOptions
 from cseb.encoder.interface import Shape, States
 from cseb.errors import BadSpec
-from cseb.parts.poolers import CLS, CNNMean, FirstLast, Last2, MaskPrompt, Mean, MeanLast, PaddedMean
+from cseb.parts.poolers import CLS, CNNMean, FirstLast, Last2, MaskPrompt, Mean, MeanLast, PaddedMean, masked_mean
 from cseb.training.build import build
 from tests.conftest import SENTENCES
 from tests.training.small_runs import LINES, Tiny, built_of, method, run
@@ -40,6 +40,10 @@ STATES = States(LAYERS, torch.tensor([[1, 1, 0]]), torch.tensor([1]))
 )
 def test_pooler_gives_the_number_worked_out_by_hand(pooler: torch.nn.Module, expected: list[float]) -> None:
     assert pooler(STATES).tolist() == [expected]
+
+
+def test_the_mean_of_no_token_is_0() -> None:
+    assert masked_mean(LAYERS[-1], torch.zeros(1, 3)).tolist() == [[0.0, 0.0]]
 
 
 @pytest.mark.parametrize("template", ["[X] means", "means [MASK]", "[X] [X] [MASK]", 3])
