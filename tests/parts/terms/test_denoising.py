@@ -1,6 +1,7 @@
 """The denoising term: its loss in loops, its decoder beside that of transformers, and every family."""
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -93,8 +94,9 @@ def test_every_family_decodes_and_only_the_noised_view_teaches(tiny: Tiny, famil
     ids = torch.tensor([[2, 8, 9, 10, 3], [2, 8, 3, 0, 0]])
     mask = torch.tensor([[1, 1, 1, 1, 1], [1, 1, 1, 0, 0]])
 
-    def cost(ids: torch.Tensor, mask: torch.Tensor, z: torch.Tensor) -> torch.Tensor:
+    def cost(ids: torch.Tensor, mask: torch.Tensor, z: torch.Tensor, deleted: int = 0) -> torch.Tensor:
         clean, noised = (EncodedView(vectors, vectors, ids, mask, mask) for vectors in (torch.zeros_like(z), z))
+        noised = replace(noised, ids=ids.roll(-deleted, dims=1))
         return term(LossInputs([clean, noised], torch.Generator(), language=built.encoder.language))
 
     z = torch.randn(2, 16, generator=torch.Generator().manual_seed(0)).requires_grad_()
@@ -102,5 +104,6 @@ def test_every_family_decodes_and_only_the_noised_view_teaches(tiny: Tiny, famil
     loss.backward()
     assert z.grad.abs().sum() > 0
     assert 0 < loss.item() < 3 * math.log(built.encoder.config.vocab_size)
+    assert cost(ids, mask, z, deleted=2).equal(loss)  # the words are those of the clean view
     wider = F.pad(ids, (0, 2)), F.pad(mask, (0, 2))
     assert cost(*wider, z).item() == pytest.approx(loss.item(), rel=1e-5)

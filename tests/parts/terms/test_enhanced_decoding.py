@@ -4,12 +4,14 @@ import math
 
 import pytest
 import torch
+import torch.nn.functional as F
 from transformers import BertConfig
 from transformers.models.bert.modeling_bert import BertCrossAttention, BertIntermediate, BertOutput, BertSelfOutput
 
 from cseb.encoder.interface import EncodedView
 from cseb.parts import LossInputs
 from cseb.parts.terms.decoders import EnhancedDecoder, hidden_words
+from cseb.parts.terms.masked_language_modelling import corrupt, select
 from tests.training.small_runs import Tiny, built_of
 
 CONTENT = torch.tensor([[0, 1, 1, 1, 1, 0], [0, 1, 1, 0, 0, 0]])
@@ -99,3 +101,11 @@ def test_the_loss_is_two_cross_entropies_and_trains_the_encoder(tiny: Tiny, fami
     assert masked[CONTENT == 0].equal(ids[CONTENT == 0])
     assert states.grad[:, 0].abs().sum() > 0  # the sentence vector
     assert 0 < loss.item() < 4 * math.log(encoder.config.vocab_size)
+    drawn, words = rng(), CONTENT.bool()  # as the term draws
+    selected = select(CONTENT, 0.3, drawn)
+    assert 0 < selected.sum() < words.sum()
+    corrupt(ids, selected, term.shape.mask_id, term.shape.vocabulary, drawn)
+    decoded = term.decoder(term.embedded(ids), states[:, 0], hidden_words(CONTENT, MASK, 0.5, drawn))
+    named = [(states[selected], ids[selected]), (decoded[words], ids[words])]
+    expected = sum(F.cross_entropy(encoder.language(values), targets) for values, targets in named)
+    assert loss.item() == pytest.approx(expected.item(), rel=1e-5)

@@ -1,5 +1,7 @@
 """The slow copy of MoCoSE: how it follows, what it holds, and who gets a gradient."""
 
+from pathlib import Path
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -95,6 +97,18 @@ def test_held_out_sentences_change_neither_queue_nor_copy(tiny: Tiny) -> None:
     assert term.sids.tolist() == [-1, -1]
     assert term.done == 0
     assert all(slow.equal(old) for slow, old in zip(term.copy.parameters(), before, strict=True))
+
+
+def test_the_dense_layer_starts_as_the_pre_trained_pooler(tmp_path: Path) -> None:
+    from transformers import BertModel
+
+    from tests.conftest import save_tokenizer, tiny_config
+
+    BertModel(tiny_config("bert", save_tokenizer(tmp_path))).save_pretrained(tmp_path)
+    built, term = small(lambda family: tmp_path)
+    dense = built.encoder.backbone.pooler.dense
+    assert term.projection[0].weight.equal(dense.weight)
+    assert term.projection[0].bias.equal(dense.bias)
 
 
 def test_layer_normalisation_is_that_of_bert() -> None:
