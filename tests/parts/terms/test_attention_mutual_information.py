@@ -137,6 +137,10 @@ def test_equal_maps_and_flat_maps_are_finite() -> None:
     information.backward()
     assert information.item() == 0
     assert torch.isfinite(flat.grad).all()
+    half_flat = torch.cat([attention[:1], flat[:1]])  # a slice without variance is left out of the mean
+    information, _ = ami(half_flat, attention.flip(-1), everywhere, 20, rng)
+    alone, _ = ami(attention[:1], attention[:1].flip(-1), everywhere[:1], 20, rng)
+    assert information.item() == pytest.approx(alone.item())
 
 
 def test_gradient_is_finite_where_dropout_left_zeros() -> None:
@@ -145,6 +149,14 @@ def test_gradient_is_finite_where_dropout_left_zeros() -> None:
     term(samples=10)(step(left.requires_grad_(), right, [[1] * 5] * 2)).backward()
     assert torch.isfinite(left.grad).all()
     assert left.grad.abs().sum() > 0
+    assert term(samples=10)(step(right, left, [[1] * 5] * 2)).isfinite()
+
+
+def test_maps_of_half_precision_are_compared_in_float32() -> None:
+    left, right = (maps.bfloat16() for maps in random_maps(10))
+    mask = [[1] * 4] * 2
+    expected = term(samples=20)(step(left.float(), right.float(), mask))
+    assert term(samples=20)(step(left, right, mask)) == expected
 
 
 def test_views_may_be_swapped_and_dropout_rescaling_cancels() -> None:

@@ -60,6 +60,8 @@ def test_only_the_embedding_and_the_words_are_trained_and_padding_is_not_seen() 
     elsewhere = embeddings.detach().clone()
     elsewhere[1, 3] = 99.0  # padding
     assert term(step(z, elsewhere, ids, words)).item() == pytest.approx(loss.item(), rel=1e-5)
+    elsewhere[0, 0] = 99.0  # a special token is seen
+    assert term(step(z, elsewhere, ids, words)).item() != pytest.approx(loss.item(), rel=1e-5)
     other = ids.clone()
     other[0, 0] = (other[0, 0] + 1) % 11  # a special token is no target
     assert term(step(z, embeddings, other, words)).item() == pytest.approx(loss.item(), rel=1e-5)

@@ -72,6 +72,16 @@ def test_noise_goes_to_the_layers_of_the_release(depth: int) -> None:
     assert term(depth)(step(layers)).item() == pytest.approx(-total)
 
 
+def test_noise_is_drawn_for_each_group_and_added_to_one_side() -> None:
+    layers = random(2)  # a group each
+    drawn = torch.Generator().manual_seed(3)
+    total = 0.0
+    for factor, clean in zip((0.25, 0.5, 1.0), layers, strict=True):
+        noised = clean + 0.5 * torch.randn(5, 2, generator=drawn, dtype=torch.float64)
+        total -= factor * neighbourhood(noised, clean, 20.0).item()
+    assert term(2, 0.5)(step(layers, seed=3)).item() == pytest.approx(total)
+
+
 def test_order_of_the_batch_single_sentences_and_equal_rows() -> None:
     layers = random(4)
     order = torch.tensor([4, 2, 0, 1, 3])
