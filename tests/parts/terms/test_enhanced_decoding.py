@@ -1,7 +1,5 @@
 """RetroMAE's term: the decoder beside transformers' layers, who sees which words, and that the encoder learns."""
 
-import math
-
 import pytest
 import torch
 import torch.nn.functional as F
@@ -85,6 +83,9 @@ def test_the_decoder_is_a_bert_layer_with_positions_as_queries() -> None:
 def test_the_loss_is_two_cross_entropies_and_trains_the_encoder(tiny: Tiny, family: str) -> None:
     built = built_of(tiny, "retromae", family)
     term, encoder = built.terms[0].term.eval(), built.encoder
+    with torch.no_grad():  # as they start, the words that a position sees hardly count
+        for weight in term.decoder.parameters():
+            weight.add_(torch.randn(weight.shape, generator=rng(2)))
     ids = torch.tensor([[2, 8, 9, 10, 11, 3], [2, 8, 9, 3, 0, 0]])
     seen: list[tuple[torch.Tensor, torch.Tensor]] = []
 
@@ -100,7 +101,7 @@ def test_the_loss_is_two_cross_entropies_and_trains_the_encoder(tiny: Tiny, fami
     ((masked, states),) = seen
     assert masked[CONTENT == 0].equal(ids[CONTENT == 0])
     assert states.grad[:, 0].abs().sum() > 0  # the sentence vector
-    assert 0 < loss.item() < 4 * math.log(encoder.config.vocab_size)
+    assert loss.item() > 0
     drawn, words = rng(), CONTENT.bool()  # as the term draws
     selected = select(CONTENT, 0.3, drawn)
     assert 0 < selected.sum() < words.sum()
