@@ -13,8 +13,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-import numpy.typing as npt
-
 from cseb.data import bounded
 from cseb.data.bounded import MIB, open_regular, readable, shown
 from cseb.errors import BadData, first_line
@@ -153,14 +151,6 @@ def stored(path: Path) -> dict[str, Stored]:
     with _open(path, "np") as file:
         slices = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118  not a mapping
         return {name: Stored(part.get_dtype(), tuple(part.get_shape())) for name, part in slices.items()}
-
-
-def read_tensor(path: Path, name: str) -> npt.NDArray[Any]:
-    """Return one tensor of a file, which has it; bfloat16 as float32. Raises: BadData."""
-    is_half = stored(path)[name].kind == "BF16"  # which numpy does not have
-    with _open(path, "pt" if is_half else "np") as file:
-        tensor = file.get_tensor(name)
-        return tensor.float().numpy() if is_half else tensor  # type: ignore[no-any-return]
 
 
 def check_finite(path: Path) -> None:

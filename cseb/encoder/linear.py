@@ -160,8 +160,6 @@ def _stored(file: Path) -> dict[str, Library]:
 
 def _faster(threads: int) -> Library:
     """Return the library that is faster for layers of common sizes, forward and backward."""
-    import torch
-
     if not available():
         return "blas"
     before = torch.get_num_threads()
@@ -175,9 +173,6 @@ def _faster(threads: int) -> Library:
 
 def timed() -> dict[Library, float]:
     """Return the seconds of each library for all SIZES, the best of ROUNDS, with torch's current threads."""
-    import torch
-    import torch.nn.functional as F
-
     total: dict[Library, float] = {"blas": 0.0, "onednn": 0.0}
     generator = torch.Generator().manual_seed(0)  # the global generator must not change
     for width, out in SIZES:

@@ -7,15 +7,10 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from cseb.errors import BadBenchmark, CsebError, UnknownName
 from cseb.registry import MTEB_PREFIX, TASK_GROUPS, TASKS
 from cseb.tasks.task import Embed, Items, Loaded, Task, Vectors, calls_encoder
-
-if TYPE_CHECKING:
-    from cseb.tasks.task import Task
-
 
 # A task on the first numbers of every vector, or with so many labels of each class.
 # Groups: prefix, kind, number, options, task.
