@@ -14,6 +14,7 @@ from cseb.commands.results import Results, methods_of, names, results_of
 from cseb.commands.screen import write
 from cseb.errors import BadResults, between, one_of
 from cseb.parameters import command, option, sizes_and_fractions
+from cseb.text import percent
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -207,8 +208,6 @@ def _scope_note(lines: Sequence[Line]) -> str:
 
 def _short_cells(line: Line) -> tuple[str, ...]:
     """Return the cells of the short table from a line of the full one."""
-    from cseb.text import percent
-
     method, difference, seeds, items, both, _, p, conclusion, *_ = line.cells
     fraction, size = cast(float, line.values["fraction"]), cast(int, line.values["size"])
     return (

@@ -16,7 +16,7 @@ from cseb.commands.screen import pour, say
 from cseb.errors import BadBenchmark, BadData, shortened
 from cseb.parameters import COLUMN, CORPUS_HELP, DATA_DIR, TASKS, argument, command, option, sizes_and_fractions
 from cseb.progress import counted
-from cseb.text import plain, quantity
+from cseb.text import aligned, plain, quantity
 
 if TYPE_CHECKING:
     from cseb.data.corpus import Corpus
@@ -156,8 +156,6 @@ class OverlapReport:
 
     def __str__(self) -> str:
         """Return a table with one line for each task, then the examples."""
-        from cseb.text import aligned
-
         rows = [(plain(task.task), f"{task.texts:,}", f"{task.exact:,}", f"{task.near:,}") for task in self.tasks]
         lines = [f"Texts of tasks among {quantity(self.sentences, 'sentence')} of {plain(self.corpus)}"]
         lines += aligned([("task", "texts", "exact", "near"), *rows])
@@ -261,7 +259,6 @@ def _counted(corpus: str, column: str, size: str | float, data_dir: str | Path) 
 
 def _overview(chosen: Mapping[DataSet, Sequence[DataFile]], data_dir: Path | None) -> list[str]:
     from cseb.data.manifest import locate
-    from cseb.text import aligned
 
     rows = [("name", "rows", "here", "tasks", "licence")]
     for data, files in chosen.items():
@@ -278,7 +275,6 @@ def _overview(chosen: Mapping[DataSet, Sequence[DataFile]], data_dir: Path | Non
 def _in_full(chosen: Mapping[DataSet, Sequence[DataFile]], data_dir: Path | None) -> Iterator[str]:
     """Yield the origin of each data set and one line for each of its files."""
     from cseb.data.manifest import how_to_get, locate
-    from cseb.text import aligned
 
     for data, files in chosen.items():
         yield from (f"{data.name}: {data.title}", f"licence: {data.licence}", f"homepage: {data.homepage}")

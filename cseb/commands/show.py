@@ -11,6 +11,7 @@ from cseb.commands.command_line import Call
 from cseb.commands.screen import say, say_folded
 from cseb.errors import UnknownName
 from cseb.parameters import argument, command, option
+from cseb.text import aligned
 
 LISTS = ("methods", "parts", "tasks", "encoders", "benchmarks")
 RECORD = re.compile(r"[0-9a-f]{4,16}|.*\.json")  # a record rather than a method
@@ -43,7 +44,6 @@ def show(
     """
     from cseb.commands import describe
     from cseb.registry import METHODS
-    from cseb.text import aligned
 
     name, other = str(name), str(other)
     if other:
@@ -72,7 +72,6 @@ def _differences(a: str, b: str, results: Path) -> str:
     from cseb.commands.provenance import score_differences
     from cseb.records.differences import computation, conditions, differences, inputs
     from cseb.records.store import find
-    from cseb.text import aligned
 
     first, second = (find(key, results)[1] for key in (a, b))
     rows = list(differences(first, second, inputs, computation, conditions))
@@ -85,7 +84,6 @@ def _differences(a: str, b: str, results: Path) -> str:
 def _origin(text: str, results: Path) -> str:
     from cseb.commands.provenance import story
     from cseb.records.store import find
-    from cseb.text import aligned
 
     store, record = find(text, results)
     blocks = [[heading, *(f"  {line}" for line in aligned(rows))] for heading, rows in story(record, store) if rows]

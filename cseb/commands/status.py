@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cseb.errors import BadResults
 from cseb.parameters import argument, command
-from cseb.text import duration, percent, plain, quantity
+from cseb.text import aligned, duration, percent, plain, quantity
 
 if TYPE_CHECKING:
     from cseb.experiment.grid import Planned
@@ -32,7 +32,6 @@ def status(results: Annotated[str | Path, argument("Folder of records.")] = "res
     from cseb.experiment.grid import Planned
     from cseb.launchers.claims import claims_of, reasons
     from cseb.records.store import Store
-    from cseb.text import aligned
 
     if not (store := Store(Path(results))).exists():
         raise BadResults(f"no records in {results}: no folder {store.runs}; name a folder cseb has written")
