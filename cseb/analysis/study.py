@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -205,16 +206,11 @@ def _refuse_twins(record: Record, other: Record | None, mixed: bool) -> bool:
 
 def _encoder_names(records: Iterable[Record]) -> dict[str, str]:
     """Return the name of the row of each key: its encoder, with hash or method where needed to distinguish them."""
-    bare = {record.key: plain(record.encoder.short) for record in records}
-    hashes: dict[str, set[str]] = {}
-    for record in records:
-        hashes.setdefault(bare[record.key], set()).add(record.encoder.sha256)
-    several = len({record.method for record in records}) > 1
-    names = {}
-    for record in records:
-        name = bare[record.key]
-        name += f"@{record.encoder.sha256[:4]}" if len(hashes[name]) > 1 else ""
-        names[record.key] = f"{name} {record.method}" if several else name
+    encoders = {record.key: (plain(record.encoder.short), record.encoder.sha256) for record in records}
+    hashes = Counter(short for short, _ in set(encoders.values()))
+    names = {key: f"{short}@{sha256[:4]}" if hashes[short] > 1 else short for key, (short, sha256) in encoders.items()}
+    if len({record.method for record in records}) > 1:
+        names |= {record.key: f"{names[record.key]} {record.method}" for record in records}
     return names
 
 
@@ -291,8 +287,6 @@ class StudyQuery:
         """Return the chosen records, sorted into cells. Raises: BadResults."""
         chosen = choose(records, self.methods, self.fractions, self.sizes)
         study = gather(chosen, self.methods or self.order, self.seeds, encoders=self.encoders, mixed=self.mixed)
-        if not (self.fractions or self.sizes):
-            return study
         places = {size: place for place, size in enumerate(self.sizes)} | {
             size: place
             for place, wanted in enumerate(self.fractions)
