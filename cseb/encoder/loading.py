@@ -26,28 +26,22 @@ from cseb.words import has_marks, without_spaces, word_numbers
 
 # The head in a masked-LM model of each family, and a weight that only checkpoints with the head have.
 LANGUAGE_HEADS: dict[str, Callable[[Any], Callable[[Tensor], Tensor]]] = {
-    "bert": lambda model: model.cls,
-    "roberta": lambda model: model.lm_head,
-    "xlm-roberta": lambda model: model.lm_head,
-    "mpnet": lambda model: model.lm_head,
+    **dict.fromkeys(("bert", "deberta-v2"), lambda model: model.cls),
+    **dict.fromkeys(("roberta", "xlm-roberta", "mpnet"), lambda model: model.lm_head),
     "distilbert": lambda model: (
         lambda states: model.vocab_projector(model.vocab_layer_norm(model.activation(model.vocab_transform(states))))
     ),
     "modernbert": lambda model: lambda states: model.decoder(model.head(states)),
     "albert": lambda model: model.predictions,
     "electra": lambda model: lambda states: model.generator_lm_head(model.generator_predictions(states)),
-    "deberta-v2": lambda model: model.cls,
 }
 LANGUAGE_MARKS = {
-    "bert": "cls.predictions.transform.dense.weight",
-    "roberta": "lm_head.dense.weight",
-    "xlm-roberta": "lm_head.dense.weight",
-    "mpnet": "lm_head.dense.weight",
+    **dict.fromkeys(("bert", "deberta-v2"), "cls.predictions.transform.dense.weight"),
+    **dict.fromkeys(("roberta", "xlm-roberta", "mpnet"), "lm_head.dense.weight"),
     "distilbert": "vocab_transform.weight",
     "modernbert": "head.dense.weight",
     "albert": "predictions.dense.weight",
     "electra": "generator_predictions.dense.weight",
-    "deberta-v2": "cls.predictions.transform.dense.weight",
 }
 
 
@@ -89,12 +83,8 @@ SENTENCES_AT_ONCE = 1000  # per call of the tokenizer
 OPEN_ATTENTION = ("bert", "roberta", "xlm-roberta", "camembert", "electra")
 # Families that accept position ids, and whether these start after the padding id.
 POSITIONED = {
-    "bert": False,
-    "electra": False,
-    "distilbert": False,
-    "roberta": True,
-    "xlm-roberta": True,
-    "camembert": True,
+    **dict.fromkeys(("bert", "electra", "distilbert"), False),
+    **dict.fromkeys(("roberta", "xlm-roberta", "camembert"), True),
 }
 
 
