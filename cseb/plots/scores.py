@@ -54,7 +54,8 @@ def curves(table: Table, baselines: Mapping[str, float] = NO_BASELINES) -> Plot:
     axes.set_ylabel("score")
     axes.set_title(table.title)
     label_lines(axes, ends, HEIGHT)
-    return _captioned(figure, table, [_bands(table), *undrawn(trained, rows)])
+    bands = "Bands: ± one standard deviation." if table.spreads else "One seed, so no spread is given."
+    return _captioned(figure, table, [bands, *undrawn(trained, rows)])
 
 
 def seeds(table: Table, baselines: Mapping[str, float] = NO_BASELINES) -> Plot:
@@ -138,11 +139,6 @@ def _points(row: Row, columns: Columns) -> Points:
     """Return numbers of sentences, rising, and the cells that have a mean."""
     cells = [(float(head.size or 0), row.cells[place]) for place, head in columns]
     return sorted(((x, cell) for x, cell in cells if cell.mean is not None), key=lambda point: point[0])
-
-
-def _bands(table: Table) -> str:
-    """Return what is drawn around a mean; nothing is where every cell has one seed."""
-    return "Bands: ± one standard deviation." if table.spreads else "One seed, so no spread is given."
 
 
 def _captioned(figure: Figure, table: Table, sentences: Sequence[str]) -> Plot:

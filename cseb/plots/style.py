@@ -71,17 +71,8 @@ def check(out: Path) -> None:
         raise BadResults("plots need matplotlib, which is not installed; pip install 'cseb[plots]'")
 
 
-def line_style(place: int) -> dict[str, Any]:
-    """Return colour, dashes and marker; lines of different places differ in more than their colour."""
-    return {
-        "color": COLOURS[place % len(COLOURS)],
-        "linestyle": DASHES[place % len(DASHES)],
-        "marker": MARKERS[place % len(MARKERS)],
-    }
-
-
 def method_styles(methods: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """Return the line style of each method, chosen by its name, so that all plots of a folder agree.
+    """Return colour, dashes and marker of each method, chosen by its name, so that all plots of a folder agree.
 
     Of two methods with the same colour, the later one takes the next free one. Versions of parts change nothing.
     """
@@ -90,7 +81,9 @@ def method_styles(methods: Iterable[str]) -> dict[str, dict[str, Any]]:
         first = crc32(method.partition(" (")[0].encode())
         used = {style["color"] for style in styles.values()}
         places = [(first + step) % len(COLOURS) for step in range(len(COLOURS))]
-        styles[method] = line_style(next((place for place in places if COLOURS[place] not in used), places[0]))
+        place = next((place for place in places if COLOURS[place] not in used), places[0])
+        dashes, marker = DASHES[place % len(DASHES)], MARKERS[place % len(MARKERS)]
+        styles[method] = {"color": COLOURS[place], "linestyle": dashes, "marker": marker}
     return styles
 
 
