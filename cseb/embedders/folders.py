@@ -75,18 +75,11 @@ def _saved(key: str, models: Path) -> Path:
     return matches[0]
 
 
-def _cls() -> str:
-    """Return the name of the untrained [CLS] method, imported late: a method loads the names of plug-ins."""
-    from cseb.methods.untrained import CLS
-
-    return CLS.name
-
-
 def _untrained(pooler: str) -> Method:
     """Return the method `mean` and its like by name; for other poolers, the untrained [CLS] method with this pooler."""
     if pooler in METHODS and not METHODS[pooler].terms:
         return parse_method(pooler)
-    return parse_method(f"{_cls()}+{pooler}")
+    return parse_method(f"cls+{pooler}")
 
 
 def _saved_model(path: str, how: EncoderOptions) -> Embedder:
@@ -124,7 +117,7 @@ def _parts(origin: dict[str, Any]) -> list[str]:
 
 def _scored_method(folder: Path, origin: dict[str, Any]) -> Method:
     """Return the method of a saved model at test, which trains nothing. Raises: BadData."""
-    method = parse_method("+".join([_cls(), *_parts(origin)])).at(1.0)
+    method = parse_method("+".join(["cls", *_parts(origin)])).at(1.0)
     if method.terms or dict(method.recipe.options)["steps"]:
         raise BadData(f"{folder / ORIGIN} lists more than pooler, head and post-processor; save the model again")
     return method
