@@ -68,8 +68,8 @@ def heard() -> Listener | None:
 
 
 @contextmanager
-def listening(listener: Listener) -> Iterator[None]:
-    """Pass what this thread reports to `listener` inside this context."""
+def listening(listener: Listener | None) -> Iterator[None]:
+    """Pass what this thread reports to `listener` inside this context; with None, to nobody."""
     before = _listener.set(listener)
     try:
         yield
@@ -96,8 +96,5 @@ def part_of(what: str, done: int, total: int) -> Iterator[None]:
 def unheard() -> Iterator[None]:
     """Report nothing inside this context: its progress is shown in another way."""
     tell("")
-    before = _listener.set(None)
-    try:
+    with listening(None):
         yield
-    finally:
-        _listener.reset(before)
