@@ -146,11 +146,6 @@ def own_ids(tokenizer: Any, texts: Sequence[str]) -> Ids:
     return _ids(tokenizer, texts) if len(texts) > MOST else _cached_ids(tokenizer, tuple(texts))
 
 
-@functools.lru_cache(maxsize=4)
-def _cached_ids(tokenizer: Any, texts: tuple[str, ...]) -> Ids:
-    return _ids(tokenizer, texts)
-
-
 def _ids(tokenizer: Any, texts: Sequence[str]) -> Ids:
     if not tokenizer.is_fast:
         return tokenizer(list(texts), add_special_tokens=False, verbose=False)["input_ids"]  # type: ignore[no-any-return]
@@ -158,3 +153,6 @@ def _ids(tokenizer: Any, texts: Sequence[str]) -> Ids:
     backend.no_truncation()
     backend.no_padding()
     return [encoding.ids for encoding in backend.encode_batch_fast(list(texts), add_special_tokens=False)]
+
+
+_cached_ids = functools.lru_cache(maxsize=4)(_ids)

@@ -7,7 +7,6 @@ import json
 from dataclasses import asdict, dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any
 
 from cseb.data.weights import external_contents, own_modules_sha256
 from cseb.methods import third_party
@@ -15,6 +14,8 @@ from cseb.methods.recipe import Recipe
 from cseb.methods.spec import Method
 from cseb.records.record import Foreign, Protocol, Purpose, Source, Tuning
 from cseb.version import ENCODER_VERSION, TRAINER_VERSION
+
+_fields = lru_cache(maxsize=16)(asdict)  # the jobs of a grid share one protocol
 
 
 @dataclass(frozen=True, kw_only=True)  # no slots: a key is worked out once
@@ -73,11 +74,6 @@ class Job:
     def recipe(self) -> Recipe:
         """Return how this job is trained. Raises: BadSpec."""
         return Recipe(**dict(self.method.recipe.options))  # type: ignore[arg-type]  # checked by Recipe itself
-
-
-@lru_cache(maxsize=16)  # the jobs of a grid share one
-def _fields(protocol: Protocol) -> dict[str, Any]:
-    return asdict(protocol)
 
 
 def external_inputs(method: Method, folder: Path) -> tuple[Source, ...]:

@@ -10,7 +10,6 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
-from typing import NamedTuple
 
 # These two take seconds to load: before the clock of a job starts.
 import scipy.stats  # noqa: F401
@@ -37,7 +36,7 @@ from cseb.processor import processor
 from cseb.records.items import Items
 from cseb.records.method_text import stated
 from cseb.records.progress import Progress
-from cseb.records.record import SCHEMA, Cost, Failure, Record, Score, Select, Source, Subset, Trace
+from cseb.records.record import SCHEMA, Cost, Failure, Record, Score, Select, Subset, Trace
 from cseb.records.store import Store
 from cseb.tasks.evaluate import data_sha256, score_all
 from cseb.tasks.names import parse_tasks
@@ -53,21 +52,9 @@ from cseb.version import ENCODER_VERSION, TRAINER_VERSION
 Scored = tuple[list[Score], dict[str, Items]]
 
 
-class _Untrained(NamedTuple):
-    """All that the scores of an untrained encoder depend on. weights: a digest; a head's are drawn from the seed."""
-
-    encoder: Source
-    weights: str
-    method: str
-    protocol: object
-    tasks: str
-    data_dir: str
-    linear: str
-
-
 @lru_cache(maxsize=4)
-def _scored_before(encoder: _Untrained) -> list[Scored]:
-    """Return the list for the scores of this encoder in this process: empty at first."""
+def _scored_before(*determining: object) -> list[Scored]:
+    """Return a list, empty at first, for the scores that depend on nothing but these, in this process."""
     return []
 
 
@@ -80,14 +67,13 @@ def scored_checkpoints(job: Job, built: Built, trained: Trained, tasks: list[tup
     encoder = built.encoder
     if built.recipe.steps or encoder.post is not None:
         return _both(encoder, trained, tasks)
-    digest = blake2b()
+    digest = blake2b()  # the weights of a head are drawn from the seed
     for name, weights in sorted(trained.last.items()):
         digest.update(name.encode())
         digest.update(weights.reshape(-1).view(torch.uint8).numpy(force=True).tobytes())
     names = ",".join(versioned(task) for task, _ in tasks)
-    method, weights_digest = job.method.resolved(), digest.hexdigest()
-    untrained = _Untrained(job.encoder, weights_digest, method, job.protocol, names, job.data_dir, linear.taken())
-    cache = _scored_before(untrained)
+    how = (job.method.resolved(), job.protocol, names, job.data_dir, linear.taken())
+    cache = _scored_before(job.encoder, digest.hexdigest(), *how)
     scored = cache[0] if cache else _both(encoder, trained, tasks)
     if encoder.reduction == 1:  # otherwise the record says that batches were smaller, and those of other jobs would not
         cache[:] = [scored]
