@@ -10,14 +10,13 @@ five seeds, 15,625 steps each; a step of SimCSE takes what is assumed here. Jobs
 from __future__ import annotations
 
 import csv
-import heapq
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean
 from typing import Any
 
 from benchmarks.marked import write_tables
-from cseb.experiment.grid import longest_first
+from cseb.experiment.grid import longest_first, makespan
 from cseb.methods.grammar import parse_method
 
 ROOT = Path(__file__).parents[2]
@@ -69,10 +68,7 @@ def seconds_of(costs: dict[str, float], step: float) -> dict[str, float]:
 def elapsed(seconds: dict[str, float], gpus: int) -> float:
     """Seconds until the last job has ended."""
     jobs: Any = [Run(key, int(key.rpartition("/")[2])) for key in seconds]
-    free = [0.0] * gpus
-    for job in longest_first(jobs, seconds, gpus):
-        heapq.heapreplace(free, free[0] + seconds[job.key])
-    return max(free)
+    return makespan([seconds[job.key] for job in longest_first(jobs, seconds, gpus)], gpus)
 
 
 def tables(costs: dict[str, float]) -> dict[str, str]:
