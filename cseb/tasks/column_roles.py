@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from math import isnan
 from typing import TypeVar
 
+from cseb.data.corpus import listed
 from cseb.data.tables import Table, number
 from cseb.errors import BadData, shortened
 
@@ -113,7 +114,7 @@ def sheet(table: Table, kind: str = "") -> Sheet:
         table = table.headless()
         parts = dict(zip(FORMS[kind or "pairs"], table.columns, strict=True))
         return Sheet(table, kind or "pairs", parts, not kind)
-    columns = _parts(table.columns)
+    columns, has = _parts(table.columns), f"{table.path} has the columns {listed(table.columns)}"
     if kind:
         wanted = FORMS[kind]
         if kind == "retrieval" and "relevance" in columns:
@@ -122,7 +123,7 @@ def sheet(table: Table, kind: str = "") -> Sheet:
             columns = dict(zip(wanted, table.columns, strict=True))
         if set(wanted) <= set(columns):
             return Sheet(table, kind, {part: columns[part] for part in wanted}, guessed=False)
-        raise BadData(f"{_columns(table)}; {kind} needs {_spelt(wanted)}")
+        raise BadData(f"{has}; {kind} needs {_spelt(wanted)}")
     fitting = [name for name in GUESSED if set(FORMS[name]) <= set(columns)]
     if "pairs" in fitting and "pair-classification" in fitting:
         fitting.remove("pair-classification")  # a score says more than a class
@@ -131,7 +132,7 @@ def sheet(table: Table, kind: str = "") -> Sheet:
         return Sheet(table, fitting[0], {part: columns[part] for part in FORMS[fitting[0]]}, guessed=True)
     several = f" which could be {' or '.join(fitting)}" if fitting else " which match no kind of task"
     allowed = "; ".join(f"{name}: {_spelt(FORMS[name])}" for name in GUESSED)
-    raise BadData(f"{_columns(table)},{several}; choose one with {table.path}:KIND, or rename the columns: {allowed}")
+    raise BadData(f"{has},{several}; choose one with {table.path}:KIND, or rename the columns: {allowed}")
 
 
 def _is_value(cell: str, kind: str) -> bool:
@@ -146,11 +147,6 @@ def _parts(columns: Sequence[str]) -> dict[str, str]:
     by_name = {name.strip().lower().replace(" ", "_").replace("-", "_"): name for name in reversed(columns)}
     # of several names the last one counts, which is the first in NAMES
     return {part: by_name[name] for part, names in NAMES.items() for name in reversed(names) if name in by_name}
-
-
-def _columns(table: Table) -> str:
-    shown = ", ".join(repr(name[:40]) for name in table.columns[:20]) or "none"
-    return f"{table.path} has the columns {shown}"
 
 
 def _spelt(parts: Sequence[str]) -> str:
