@@ -108,21 +108,13 @@ def _repeated(line: str, lines_read: set[bytes]) -> bool:
 
 
 def _lines(folder: Path, name: str, sha256: str) -> list[str]:
-    for suffix, read in ((".txt", Path.read_bytes), (".txt.gz", _gunzip), (".txt.xz", _unxz)):
+    for suffix, unpack in ((".txt", bytes), (".txt.gz", gzip.decompress), (".txt.xz", lzma.decompress)):
         path = folder / f"{name}{suffix}"
         if path.is_file():
-            content = read(path)
+            content = unpack(path.read_bytes())
             if (actual := hashlib.sha256(content).hexdigest()) != sha256:
                 raise BadText(
                     f"{path} has sha256 {actual[:12]}..., but sources.yaml says {sha256[:12]}... Is it another version?"
                 )
             return content.decode("utf-8").splitlines()
     raise BadText(f"{folder} has no {name}.txt, {name}.txt.gz or {name}.txt.xz. Every listed file is needed.")
-
-
-def _gunzip(path: Path) -> bytes:
-    return gzip.decompress(path.read_bytes())
-
-
-def _unxz(path: Path) -> bytes:
-    return lzma.decompress(path.read_bytes())
