@@ -9,7 +9,6 @@ import argparse
 import csv
 import hashlib
 import json
-import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -22,7 +21,7 @@ from benchmarks.pretrain.checkpoints import state_of
 from benchmarks.pretrain.objective import Objective
 from benchmarks.pretrain.overlap import overlap
 from benchmarks.pretrain.sizes import SIZES
-from benchmarks.pretrain.sources import LISTED, BadText, described, read_documents
+from benchmarks.pretrain.sources import LISTED, BadText, described, in_one_line, read_documents
 from benchmarks.pretrain.text import genre_name
 from benchmarks.pretrain.train import FACTS, decay_steps
 
@@ -192,11 +191,8 @@ def main() -> None:
     parser.add_argument("--evaluation", type=Path, required=True, help="folder with one folder per evaluation set")
     parser.add_argument("--to", type=Path, required=True, help="folder to write; its name is the encoder's")
     options = parser.parse_args()
-    try:
+    with in_one_line(BadText):
         export(options.run, options.to, options.sources_folder, options.sources, options.evaluation)
-    except BadText as error:
-        print(f"pretrain: {error}", file=sys.stderr)
-        sys.exit(2)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,9 @@ import gzip
 import hashlib
 import lzma
 import re
+import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,6 +33,16 @@ _ABBREVIATION = re.compile(
 
 class BadText(Exception):
     """A folder of text that does not match its description."""
+
+
+@contextmanager
+def in_one_line(*kinds: type[Exception]) -> Iterator[None]:
+    """Print an error of these kinds as one line, and exit with code 2."""
+    try:
+        yield
+    except kinds as error:
+        print(f"pretrain: {error}", file=sys.stderr)
+        sys.exit(2)
 
 
 @dataclass(frozen=True, slots=True)

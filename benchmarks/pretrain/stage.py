@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from transformers import PreTrainedTokenizerFast
 
 from benchmarks.pretrain.checkpoints import OtherRun, State, refuse_other, state_of
 from benchmarks.pretrain.sizes import SIZES
+from benchmarks.pretrain.sources import in_one_line
 
 FILE = "stage.json"
 PER_MACHINE = ("compile", "threads", "look_every")  # options that may differ after a restart
@@ -68,11 +68,8 @@ def main() -> None:
     parser.add_argument("run", type=Path, help="folder of a run")
     parser.add_argument("to", type=Path, help="folder of the restart point; its files are replaced")
     options = parser.parse_args()
-    try:
+    with in_one_line(OtherRun):
         write(options.run, options.to)
-    except OtherRun as error:
-        print(f"pretrain: {error}", file=sys.stderr)
-        sys.exit(2)
 
 
 if __name__ == "__main__":

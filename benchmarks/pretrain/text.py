@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
@@ -19,7 +18,7 @@ import numpy as np
 from transformers import PreTrainedTokenizerFast
 
 from benchmarks.pretrain.rows import TokenisedText
-from benchmarks.pretrain.sources import HELD_OUT, LISTED, BadText, Document, described, read_documents
+from benchmarks.pretrain.sources import HELD_OUT, LISTED, BadText, Document, described, in_one_line, read_documents
 from benchmarks.pretrain.wordpiece import train_tokenizer
 
 POSITIONS = 128  # longest text that an encoder takes, special tokens included
@@ -165,11 +164,8 @@ def main() -> None:
     parser.add_argument("--pieces", type=int, default=8192, help="size of the vocabulary, at most 65,536")
     parser.add_argument("--vocabulary", type=Path, help="use the tokenizer in this folder; train none")
     options = parser.parse_args()
-    try:
+    with in_one_line(BadText):
         prepare(options.sources_folder, options.out, options.pieces, options.sources, options.vocabulary)
-    except BadText as error:
-        print(f"pretrain: {error}", file=sys.stderr)
-        sys.exit(2)
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ from benchmarks.pretrain import stage, vectors
 from benchmarks.pretrain.checkpoints import Checkpoints, OtherRun, State, facts_of
 from benchmarks.pretrain.objective import on_device, precision
 from benchmarks.pretrain.sizes import SIZES
-from benchmarks.pretrain.sources import BadText
+from benchmarks.pretrain.sources import BadText, in_one_line
 from benchmarks.pretrain.text import load
 from cseb.processor import processor
 
@@ -206,11 +206,8 @@ def arguments() -> argparse.Namespace:
 
 def main() -> None:
     """Run the command line. Exit code 1: stopped by a signal, with a checkpoint."""
-    try:
+    with in_one_line(BadText, OtherRun):
         complete = train(arguments())
-    except (BadText, OtherRun) as error:
-        print(f"pretrain: {error}", file=sys.stderr)
-        sys.exit(2)
     sys.exit(0 if complete else 1)
 
 

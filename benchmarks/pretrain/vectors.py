@@ -9,7 +9,6 @@ millions of tokens (TRIALS.md).
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +19,7 @@ from sklearn.utils.extmath import randomized_svd
 
 from benchmarks.pretrain.rows import Ids
 from benchmarks.pretrain.sizes import SIZES
-from benchmarks.pretrain.sources import BadText
+from benchmarks.pretrain.sources import BadText, in_one_line
 from benchmarks.pretrain.text import load
 from benchmarks.pretrain.wordpiece import SPECIAL
 
@@ -100,11 +99,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("text", type=Path, help="folder that benchmarks.pretrain.text made")
     options = parser.parse_args()
-    try:
+    with in_one_line(BadText):
         tokenizer, training, _, _ = load(options.text)
-    except BadText as error:
-        print(f"pretrain: {error}", file=sys.stderr)
-        sys.exit(2)
     part = options.text / "vectors.part.npy"
     np.save(part, word_vectors(training.ids, len(tokenizer)))
     part.replace(options.text / FILE)
