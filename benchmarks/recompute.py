@@ -150,9 +150,7 @@ def check_comparison(path: Path, folder: Path) -> Iterator[str]:
             yield f"{path.relative_to(ROOT)}: the title {title!r} is not one of a comparison"
             continue
         baseline, what, select = words.groups()
-        group = (
-            "transfer" if "senteval" in _protocol(folder, what, path) else "sts" if what.startswith("average") else what
-        )
+        group = ("transfer" if folder.name == "transfer" else "sts") if what.startswith("average") else what
         tasks = tasks_of(folder, group) if group != "sts" or path.stem.endswith("sts") else tasks_of(folder)
         for name, size, difference, interval, p, conclusion in rows:
             where = f"{path.relative_to(ROOT)}, {name}, {size}"
@@ -178,11 +176,6 @@ def check_comparison(path: Path, folder: Path) -> Iterator[str]:
                 and conclusion.partition(", by less")[0] != pair.conclusion
             ):
                 yield f"{where}: conclusion {conclusion}, recomputed {pair.conclusion}"
-
-
-def _protocol(folder: Path, what: str, path: Path) -> str:
-    """Return the protocol of an average: that of the folder called transfer is accuracy."""
-    return "senteval" if folder.name == "transfer" and what.startswith("average") else ""
 
 
 def check_csv(path: Path, folder: Path) -> Iterator[str]:
