@@ -72,7 +72,8 @@ WORDS = (
 
 def methods_table(root: Path = ROOT) -> str:
     """One row for each method of the registry, then encoders of words, then what is not offered and why."""
-    cost = {row["method"]: f"{row['to_simcse']}{MARKS.get(row['setting'], ' §')}" for row in reversed(_costs(root))}
+    costs = reversed(_csv(root / "results" / "speed" / "cost.csv"))
+    cost = {row["method"]: f"{row['to_simcse']}{MARKS.get(row['setting'], ' §')}" for row in costs}
     mini, real, tuned, written = (_points(root / folder) for folder in (MINI, REAL, TUNED, WRITTEN))
     generated = {
         label: f"{points} ‡" for label, points in written.items() if GENERATED in parse_method(label).data_seen()
@@ -191,10 +192,6 @@ def _points(folder: Path) -> dict[str, str]:
         for row in rows
         if row["mean"]
     }
-
-
-def _costs(root: Path) -> list[dict[str, str]]:
-    return _csv(root / "results" / "speed" / "cost.csv")
 
 
 def _csv(path: Path) -> list[dict[str, str]]:
