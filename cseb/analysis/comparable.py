@@ -95,7 +95,7 @@ def narrowed(record: Record, tasks: Sequence[str]) -> Record:
 
     It is returned unchanged if it lacks a task, or the hash of a task's data, as older records do.
     """
-    by_name = {name: score for score in record.scores for name in (score.task, _bare(score.task))}
+    by_name = {name: score for score in record.scores for name in (score.task, unversioned(score.task))}
     scores = tuple(by_name[name] for name in dict.fromkeys(tasks) if name in by_name and by_name[name].data)
     if not scores or len(scores) < len(set(tasks)):
         return record
@@ -118,7 +118,7 @@ def scored_on(several: list[list[Record]], tasks: Sequence[str]) -> list[list[Re
     if not tasks or not several:
         return several
     lists = [{record.protocol.tasks for record in group} for group in several]  # many records share a few
-    names = [{name for tasks in each for task in tasks for name in (task, _bare(task))} for each in lists]
+    names = [{name for tasks in each for task in tasks for name in (task, unversioned(task))} for each in lists]
     chosen = [group for group, known in zip(several, names, strict=True) if known.issuperset(tasks)]
     if chosen:
         return chosen
@@ -135,7 +135,8 @@ def is_untrained(record: Record) -> bool:
     return record.subset.size == 0
 
 
-def _bare(task: str) -> str:
+def unversioned(task: str) -> str:
+    """Return the name of a task without its version."""
     return task.rpartition("@")[0]
 
 

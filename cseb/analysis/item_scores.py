@@ -9,6 +9,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from cseb.analysis.comparable import unversioned
 from cseb.errors import BadResults, CsebError
 from cseb.progress import counted
 from cseb.records.items import Items
@@ -78,7 +79,7 @@ class ItemScores:
         for task in record.protocol.tasks:
             if (name := f"{task}/{select}") not in scores:
                 continue
-            items, data = scores[name], self.load(_bare(task))
+            items, data = scores[name], self.load(unversioned(task))
             if task not in self.clusters:
                 self.clusters[task] = Clusters.of(data.clusters())
             clusters = self.clusters[task]
@@ -96,7 +97,7 @@ class ItemScores:
         if protocol not in self._mismatches:
             names = [*protocol.tasks, *filter(None, [protocol.dev])]
             loaded = counted(names, "loading task data", len(names))
-            same = data_sha256(self.load(_bare(name)).sha256() for name in loaded) == protocol.data
+            same = data_sha256(self.load(unversioned(name)).sha256() for name in loaded) == protocol.data
             self._mismatches[protocol] = "" if same else "the task data here are not those of the records"
         return self._mismatches[protocol]
 
@@ -110,8 +111,3 @@ def _influence(data: Data, items: Items, name: str) -> Floats:
     if influence.shape != (len(items),) or not np.isfinite(influence).all():
         raise BadResults(f"{name} does not fit its task: no finite influence of each item")
     return influence
-
-
-def _bare(task: str) -> str:
-    """Return the name of a task without its version, which `stale` has checked."""
-    return task.rpartition("@")[0]
