@@ -5,8 +5,6 @@ from __future__ import annotations
 from cseb.data.bounded import is_file
 from cseb.embedders.interface import Embedder, EncoderOptions
 from cseb.errors import BadSpec
-from cseb.records.record import Source as Source
-from cseb.tasks.task import Embed as Embed
 
 
 def find(name: str, how: EncoderOptions) -> Embedder:
