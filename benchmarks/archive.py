@@ -59,16 +59,11 @@ def archive(
 ) -> Packed:
     """Pack the records of folders into an archive of another.
 
-    Args:
-        results: One folder or several.
-        out: The folder, made if it is missing; it may be one of `results`.
-        items: Methods whose scores per example are packed too, as labels of the records; "none", or "" for all.
-        checkpoint: Of which scores per example are packed: best, last or both. A record that was scored at one
-            checkpoint only keeps its scores.
-
-    Raises:
-        BadResults: If a file is no record, or two folders, `out` among them, have two records under one key.
-        BadSpec: For methods that no record has.
+    out: the folder, made if it is missing; it may be one of `results`. items: methods whose scores per example are
+    packed too, as labels of the records; "none", or "" for all. checkpoint: of which scores per example are packed:
+    best, last or both; a record that was scored at one checkpoint only keeps its scores. Raises: BadResults if a file
+    is no record, or two folders, `out` among them, have two records under one key; BadSpec for methods that no record
+    has.
     """
     one_of(SELECTS, checkpoint, "--select")
     given = [results] if isinstance(results, str | Path) else results

@@ -19,10 +19,8 @@ _compute: list[Callable[[int], Any]] = []  # of a worker process
 def ahead(compute: Callable[[int], T], first: int, workers: int) -> Iterator[T]:
     """Yield compute(first), compute(first + 1) and so on, without end.
 
-    Args:
-        compute: The function. Worker processes get it by forking, so it may hold large arrays.
-        first: The first number.
-        workers: Number of processes; 0: compute here, when the result is wanted.
+    compute: worker processes get it by forking, so it may hold large arrays. workers: number of processes; 0: compute
+    here, when the result is wanted.
     """
     if not workers:
         yield from map(compute, count(first))

@@ -53,8 +53,7 @@ class Checkpoints:
     def read(self, model: torch.nn.Module, optimizer: torch.optim.Optimizer) -> State | None:
         """Load the newest readable state into model and optimizer, and return it; None if there is no checkpoint.
 
-        Raises:
-            OtherRun: The checkpoint was made with other options.
+        Raises: OtherRun if it was made with other options.
         """
         for path in (self.newest, self.older):
             try:

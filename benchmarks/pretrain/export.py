@@ -34,11 +34,7 @@ BEGINNINGS = {
 
 
 def export(run: Path, to: Path, text: Path, listed: Path, evaluation: Path) -> None:
-    """Write the encoder and its card.
-
-    Raises:
-        BadText: The run is not finished.
-    """
+    """Write the encoder and its card. Raises: BadText if the run is not finished."""
     if not (run / FACTS).is_file():
         raise BadText(f"{run} has no encoder yet. Run benchmarks.pretrain.train with --decay-from to its end.")
     facts = json.loads((run / FACTS).read_text("utf-8"))
@@ -55,15 +51,7 @@ def export(run: Path, to: Path, text: Path, listed: Path, evaluation: Path) -> N
 
 
 def card(run: Path, facts: dict[str, Any], folder: Path, listed: Path, shared: dict[str, tuple[int, int, int]]) -> str:
-    """Return the model card in Markdown.
-
-    Args:
-        run: The folder of the run.
-        facts: Its options, progress and machine.
-        folder: The exported encoder.
-        listed: The list of sources.
-        shared: The result of `overlap`.
-    """
+    """Return the model card in Markdown. facts: options, progress and machine. shared: the result of `overlap`."""
     options, made = facts["identity"], json.loads((run / "text.json").read_text("utf-8"))
     state = state_of(facts["state"])
     objective = SIZES[options["size"]]

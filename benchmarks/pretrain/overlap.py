@@ -20,13 +20,6 @@ def overlap(documents: Iterable[Document], evaluation: Path) -> dict[str, tuple[
 
     The sets are the folders of `evaluation` and the data that cseb ships. A text is a field between tabs of at least
     five words. Case, punctuation and spaces are ignored. A run is eight words in sequence.
-
-    Args:
-        documents: The pre-training text.
-        evaluation: A folder with one folder per evaluation set.
-
-    Returns:
-        Numbers of texts, of equal texts, and of texts that share a run, by evaluation set.
     """
     folders = [folder for folder in sorted(evaluation.iterdir()) if folder.is_dir()]
     folders += [SHIPPED / name for name in SHIPPED_FOLDERS]

@@ -74,12 +74,7 @@ def sentences_of(paragraph: str) -> list[str]:
 def read_documents(folder: Path, listed: Path = LISTED) -> Iterator[Document]:
     """Yield the documents of all sources in use, without repeated lines.
 
-    Args:
-        folder: The folder of the files.
-        listed: The list of sources.
-
-    Raises:
-        BadText: A file is missing or has another hash.
+    Raises: BadText if a file is missing or has another hash.
     """
     lines_read: set[bytes] = set()
     for name, facts in described(listed).items():

@@ -28,8 +28,7 @@ PER_MACHINE = ("compile", "threads", "look_every")  # options that may differ af
 def write(run: Path, to: Path) -> None:
     """Write weights, tokenizer and progress of the newest checkpoint of a run.
 
-    Raises:
-        OtherRun: The run has no checkpoint, or its learning rate has decayed.
+    Raises: OtherRun if the run has no checkpoint, or its learning rate has decayed.
     """
     if not (run / "checkpoint.pt").is_file():
         raise OtherRun(f"{run} has no checkpoint. Give the --out of benchmarks.pretrain.train.")
@@ -49,8 +48,7 @@ def write(run: Path, to: Path) -> None:
 def read(folder: Path, identity: dict[str, Any], model: Any) -> State:
     """Load the weights of a restart point into a model, and return the progress.
 
-    Raises:
-        OtherRun: There is no restart point, or it was made with other options or another text.
+    Raises: OtherRun if there is no restart point, or it was made with other options or another text.
     """
     if not (folder / FILE).is_file():
         raise OtherRun(f"{folder} has no {FILE}. Make a restart point with python -m benchmarks.pretrain.stage.")

@@ -29,15 +29,9 @@ GENRE_POWER = 0.7  # genres are drawn in proportion to words ** 0.7: small genre
 def prepare(folder: Path, out: Path, pieces: int, listed: Path = LISTED, vocabulary: Path | None = None) -> None:
     """Write tokenizer, training text, held-out text and low-shot corpus.
 
-    Args:
-        folder: The folder of the files that `listed` names.
-        out: The folder to write.
-        pieces: Size of the vocabulary.
-        listed: The list of sources.
-        vocabulary: A folder with a tokenizer to use, for example a restart point. By default a vocabulary is trained.
-
-    Raises:
-        BadText: A file is missing, has another hash, or the text is too short.
+    folder: of the files that `listed` names. pieces: size of the vocabulary. vocabulary: a folder with a tokenizer to
+    use, for example a restart point; by default one is trained. Raises: BadText if a file is missing or has another
+    hash, or the text is too short.
     """
     documents = list(read_documents(folder, listed))
     training = [document for document in documents if document.part == "train"]
@@ -73,8 +67,7 @@ def prepare(folder: Path, out: Path, pieces: int, listed: Path = LISTED, vocabul
 def load(prepared: Path) -> tuple[PreTrainedTokenizerFast, TokenisedText, TokenisedText, dict[str, Any]]:
     """Return tokenizer, training text, held-out text and the facts in `text.json`.
 
-    Raises:
-        BadText: The folder is not one that `prepare` completed.
+    Raises: BadText if the folder is not one that `prepare` completed.
     """
     if not (prepared / "text.json").is_file():
         raise BadText(f"{prepared} has no prepared text. Make it with python -m benchmarks.pretrain.text.")
@@ -123,10 +116,7 @@ def tokenised(
 ) -> TokenisedText:
     """Return every sentence as token ids, without special tokens.
 
-    Args:
-        documents: D documents.
-        tokenizer: The tokenizer.
-        weights: (D,) how often each document is drawn, in proportion.
+    weights: (D,) how often each of D documents is drawn, in proportion.
     """
     starts, parts = [0], []
     for texts in _slices([text for document in documents for text in document.sentences]):

@@ -43,10 +43,7 @@ FACTS = "run.json"  # of a finished run, for its model card
 def rate(step: int, state: State, highest: float) -> float:
     """Return the learning rate of a step: a linear rise, then constant, then the decay 1 - sqrt (Hägele et al. 2024).
 
-    Args:
-        step: Number of the step.
-        state: Where the rise and the decay begin.
-        highest: The constant learning rate.
+    state: tells where the rise and the decay begin. highest: the constant rate.
     """
     rise = min(1.0, (step - state.warmed_from + 1) / WARMUP)
     decay = (step - state.decay_from) / decay_steps(state) if state.decay_from else 0.0
@@ -69,9 +66,7 @@ def optimizer_of(model: torch.nn.Module, highest: float) -> torch.optim.Optimize
 def train(options: argparse.Namespace) -> bool:
     """Train from the last checkpoint on; return whether the run reached its end.
 
-    Raises:
-        BadText: The text is not prepared or too short.
-        OtherRun: A checkpoint has other options.
+    Raises: BadText if the text is not prepared or too short, OtherRun if a checkpoint has other options.
     """
     tokenizer, text, unseen, made = load(options.text)
     objective = SIZES[options.size]

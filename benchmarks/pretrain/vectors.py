@@ -35,9 +35,7 @@ Floats = npt.NDArray[np.float32]
 def counts(ids: Ids, pieces: int) -> Floats:
     """Return how often two pieces co-occur: (V, V), symmetric, each occurrence weighted by 1 / distance.
 
-    Args:
-        ids: (N,) tokens of the text. Boundaries of documents are ignored.
-        pieces: Size V of the vocabulary.
+    ids: (N,) tokens of the text; boundaries of documents are ignored. pieces: size V of the vocabulary.
     """
     total = np.zeros(pieces * pieces, dtype=np.float32)
     for start in range(0, len(ids), AT_ONCE):
@@ -73,16 +71,10 @@ def word_vectors(ids: Ids, pieces: int, width: int = WIDTH) -> Floats:
 
 
 def begin(weight: torch.Tensor, path: Path) -> None:
-    """Replace random word embeddings by the vectors of a file, centred, at the same standard deviation.
+    """Replace random word embeddings (V, D) by the vectors of a file, centred, at the same standard deviation.
 
-    Special tokens and pieces that never occur keep their random embeddings.
-
-    Args:
-        weight: (V, D) word embeddings.
-        path: A file with (V, at least D) numbers.
-
-    Raises:
-        BadText: There is no such file.
+    Special tokens and pieces that never occur keep their random embeddings. path: a file with (V, at least D) numbers.
+    Raises: BadText if it is missing.
     """
     if not path.is_file():
         raise BadText(f"{path} is missing. Make it with python -m benchmarks.pretrain.vectors {path.parent}.")
