@@ -75,9 +75,12 @@ def archive(
     new = [one for one in found if held is None or not _is_archived(one, target.folder, held)]
     kept = [one for one in new if one.record.method in wanted and one.items is not None]
     path, items_path = next_archives(target.folder)
-    contents = {path: packed_records((one.name, one.content()) for one in sorted(new, key=_alike))} if new else {}
+    contents = {}
+    if new:  # records repeat each other, so that they are compressed together
+        members = ((one.name, one.content()) for one in sorted(new, key=_alike))
+        contents[path] = lzma.compress(packed(members, zipfile.ZIP_STORED), preset=9)
     if kept:
-        contents[items_path] = packed((one.items_name, one.chosen(checkpoint)) for one in kept)
+        contents[items_path] = packed((f"items/{one.record.key}.npz", one.chosen(checkpoint)) for one in kept)
     try:
         for name, content in contents.items():
             write_whole(name, [content])
@@ -99,10 +102,6 @@ class _Found:
     @property
     def name(self) -> str:
         return f"runs/{self.record.key}.json"
-
-    @property
-    def items_name(self) -> str:
-        return f"items/{self.record.key}.npz"
 
     def content(self) -> bytes:
         return self.store.content(self.record.key)
@@ -205,11 +204,6 @@ def packed(members: Iterable[tuple[str, bytes]], compression: int = zipfile.ZIP_
             member.create_system, member.external_attr = 3, 0o644 << 16  # as on Unix, wherever it is made
             file.writestr(member, content, compression)
     return buffer.getvalue()
-
-
-def packed_records(members: Iterable[tuple[str, bytes]]) -> bytes:
-    """Return an xz file of a zip file: records repeat each other, so that they are compressed together."""
-    return lzma.compress(packed(members, zipfile.ZIP_STORED), preset=9)
 
 
 def main(words: Sequence[str] | None = None) -> None:
