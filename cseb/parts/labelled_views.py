@@ -167,7 +167,6 @@ class MinedNegatives(EncoderPart):
         return self.negatives
 
     def pair(self, rows: Rows, sentences: int, rng: np.random.Generator) -> Rows:
-        """Return the rows (B,) of the negatives of `rows` (B,)."""
         return self.negatives[rows]
 
 

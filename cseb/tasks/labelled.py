@@ -74,7 +74,6 @@ class Classification(_OnLabelled):
         return self.data.sha256(f"classification {self.folds.tolist()}")
 
     def items(self, embed: Embed) -> Items:
-        """Return the predicted label of each sentence, by a classifier trained on the other folds."""
         vectors = embed(self.data.texts)
         if _collapsed(vectors):
             return np.full(len(vectors), np.nan, dtype=np.float32)
@@ -85,7 +84,6 @@ class Classification(_OnLabelled):
         return predicted
 
     def outcome(self, items: Items) -> Outcome:
-        """Return accuracy and macro F1 of the predictions."""
         right = items == self.data.labels
         folds = {f"accuracy/fold{number + 1}": self.folds == number for number in range(self.folds.max() + 1)}
         if not np.isfinite(items).all():
@@ -130,7 +128,6 @@ class Clustering(_OnLabelled):
         return clusters
 
     def outcome(self, items: Items) -> Outcome:
-        """Return V-measure, NMI, ARI, homogeneity and completeness."""
         from sklearn import metrics
 
         names = ("v_measure", "nmi", "ari", "homogeneity", "completeness")

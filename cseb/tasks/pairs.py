@@ -133,7 +133,6 @@ class Triplets:
         return hashlib.sha256(json.dumps(["triplets", *rows]).encode()).hexdigest()
 
     def items(self, embed: Embed) -> Items:
-        """Return the cosine with the positive less that with the negative."""
         anchors = embed(self.anchors)
         return row_cosine(anchors, embed(self.positives)) - row_cosine(anchors, embed(self.negatives))
 

@@ -52,7 +52,6 @@ class FewLabels:
         return hashlib.sha256("\n".join(rows).encode()).hexdigest()
 
     def items(self, embed: Embed) -> Items:
-        """Train a classifier for each draw and return whether its predictions are right."""
         features = unit(features_of(self.texts, embed))
         if not np.isfinite(features).all():
             return np.full((len(self.test), len(self.draws)), np.nan, dtype=np.float32)

@@ -149,7 +149,6 @@ class LabelledTexts:
         return hashlib.sha256("".join(rows).encode()).hexdigest()
 
     def items(self, embed: Embed) -> Items:
-        """Train classifiers and return predicted classes and dev accuracies."""
         features = features_of([texts for part in self.parts for texts in part.texts], embed)
         if not np.isfinite(features).all():
             return np.full((len(self.scored.labels), 2), np.nan, dtype=np.float32)
