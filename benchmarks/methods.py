@@ -121,12 +121,6 @@ def protocols_table() -> str:
     return "\n".join(_markdown(("protocol", "tasks"), rows))
 
 
-def papers_without_method() -> set[str]:
-    """Names in the papers' tables that no method and no row of words stands for."""
-    taken = {row.method for row in shipped_rows() if row.cseb_method} | {words.printed for words in WORDS}
-    return {row.method for row in shipped_rows()} - taken
-
-
 def needs(method: Method) -> list[str]:
     """What a settled method asks for besides sentences and one encoder."""
     return list(dict.fromkeys(asked for part in method.parts() if (asked := facts(part.name).requires)))
