@@ -177,7 +177,8 @@ def _checked(values: dict[str, Any], where: str) -> Benchmark:
     try:
         benchmark = Benchmark.model_validate(values)
     except ValidationError as error:
-        first, *others = (_explained(detail) for detail in error.errors(include_url=False))
+        details = sorted(error.errors(include_url=False), key=lambda detail: detail["type"] != "extra_forbidden")
+        first, *others = map(_explained, details)  # a misspelt field may be why another is missing
         raise BadBenchmark(f"{where}: {first}{f' (and {len(others)} more)' if others else ''}") from None
     for field, read in (("methods", labels), ("scale", parse_scale)):
         if not getattr(benchmark, field):

@@ -182,6 +182,13 @@ def test_any_field_may_hold_anything(changes: dict[str, Any], tmp_path: Path) ->
         assert benchmarks.load(str(path)) == loaded
 
 
+def test_a_misspelt_field_is_named_before_those_that_are_missing(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text("name: mine\nmethods: simcse\nencoder: cseb-tiny\ncorpus: wikipedia\nseed: 2\ntasks: snli\n")
+    with pytest.raises(BadBenchmark, match="no field is called 'seed'; did you mean seeds"):
+        benchmarks.load(str(path))
+
+
 def test_any_field_can_be_overridden() -> None:
     demo = benchmarks.load(WORLD)
     result = benchmarks.override(demo, scale="recipe(steps=3)", table="tasks", description="")

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from cseb.methods.grammar import parse_method
 from cseb.parts.stages import EntropyModels, Teacher
 from cseb.training import loop as training
 from cseb.training.build import Built, build
+from cseb.training.checkpoints import EarlyStopper
 from cseb.training.loop import Diverged
 from tests.conftest import SENTENCES
 from tests.training.small_runs import Recording, Tiny, built_of, run
@@ -72,6 +74,14 @@ def test_a_stage_ends_when_the_loss_of_held_out_sentences_no_longer_falls(tiny: 
     assert stopped_at(tiny, "steps=40,every=2,patience=3,held_out=16", rate=1e-30) == 8  # lowest at 2, then three looks
     assert stopped_at(tiny, "steps=12,every=2,patience=3,held_out=16", rate=1e-2) == 12  # falls as far as the cap
     assert stopped_at(tiny, "steps=40,every=1,patience=1,held_out=0", rate=1e-30) < 10  # a batch is worse than another
+
+
+def test_the_held_out_loss_is_the_mean_over_sentences(tiny: Tiny) -> None:
+    stage = build(settled("phis=(0.01,),steps=4,held_out=16"), tiny("bert"), 0).first_stage[0]()
+    losses = {4: 1.0, 1: 6.0}  # by size of the batch, the last of which is smaller
+    stopper = EarlyStopper(stage, lambda batch, *_: torch.tensor(losses[len(batch.rows)]), [], 0, torch.device("cpu"))
+    stopper.batches = [SimpleNamespace(rows=range(size)) for size in losses]
+    assert stopper._held_loss() == pytest.approx((4 * 1.0 + 1 * 6.0) / 5)
 
 
 def test_the_dev_set_does_not_select_where_a_stage_stops_by_its_own_rule(tiny: Tiny) -> None:
