@@ -69,7 +69,7 @@ def heard() -> Listener | None:
 
 @contextmanager
 def listening(listener: Listener | None) -> Iterator[None]:
-    """Pass what this thread reports to `listener` inside this context; with None, to nobody."""
+    """Pass what this thread reports to `listener` inside this context; with None, drop it."""
     before = _listener.set(listener)
     try:
         yield

@@ -219,9 +219,8 @@ def _ages(records: Iterable[Record]) -> list[tuple[str, tuple[str, ...]]]:
     known: dict[object, tuple[str, tuple[str, ...]]] = {}
     ages = []
     for record in records:
-        tasks = (record.protocol.tasks, record.protocol.dev)
-        versions = (record.resolved, tasks, record.trainer_version, record.encoder_version)
-        if (alike := (*versions, record.subset.size)) not in known:
+        versions = (record.resolved, record.trainer_version, record.encoder_version)
+        if (alike := (*versions, record.protocol.tasks, record.protocol.dev, record.subset.size)) not in known:
             reason = stale(record)
             known[alike] = (reason, other_versions(record) if reason else ())
         ages.append(known[alike])

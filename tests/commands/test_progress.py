@@ -145,7 +145,7 @@ def test_time_left_is_what_is_known_over_the_workers() -> None:
     clock.now = 5.0  # a quarter in 5 s: 20 s a job, 75 s of work left on two workers
     assert state.seconds_left() == pytest.approx((15 + 60) / 2)
     state.update(Progress(jobs[0].key, 40, 40, 1.0, None))
-    assert state.seconds_left() is None  # it is being scored, for nobody knows how long
+    assert state.seconds_left() is None  # it is being scored, and the time that takes is unknown
     clock.now = 10.0
     state.update(Finished(jobs[0].key, record(jobs[0], seconds=10.0)))
     assert state.seconds_left() == pytest.approx(30 / 2)
