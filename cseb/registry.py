@@ -169,7 +169,7 @@ _PARTS: Mapping[str, Mapping[str, str]] = {
     "regulariser": {"cseb.parts.regularisers": "attention_dropout drophead:DropHead"},
     "memory": {"cseb.parts.networks": "queue"},
     "stages": {
-        "cseb.parts.stages": "entropy_models teacher outside_teacher",
+        "cseb.parts.stages": "entropy_models teacher outside_teacher own_teacher",
     },
     "network": {"cseb.parts.networks": "second_encoder peer_encoder"},
     "tuning": {

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from cseb.records.items import Items
     from cseb.records.store import Store
 
-METHODS = ("crops", "simcse", "esimcse", "tsdae")  # those that need nothing but sentences, the most promising first
+METHODS = ("crops", "simcse", "esimcse")  # those that need nothing but sentences, the most promising first
+OF_RAW, OF_FINISHED = "tsdae", "skd+own_teacher"  # a few steps of TSDAE spoil a finished encoder: results/practitioner
 RATE, WIDTH = 3e-5, 768  # SimCSE's learning rate and the width that it is for; Adam's scales with 1 / width (muP)
 FEWEST = 100  # sentences of a corpus
 POOLED = " pooling"  # behind the name of a pooling, in the table
@@ -96,9 +97,10 @@ class Trials:
         """
         from cseb.advice.conclusion import AS_IT_IS
         from cseb.commands.evaluate import evaluate
+        from cseb.data.weights import is_finished
         from cseb.embedders.folders import default_pooler
 
-        finished = any((self.start / name).is_file() for name in ("modules.json", "cseb.json"))
+        finished = is_finished(self.start)
         own = [] if finished else [default_pooler(self.start, self.settings["trust_remote_code"])]
         poolers = {AS_IT_IS: ""} if finished else {}
         poolers |= {f"{pooler}{POOLED}": pooler for pooler in dict.fromkeys([*own, *POOLINGS])}
@@ -115,13 +117,15 @@ class Trials:
         return items
 
     def methods(self, base: str) -> list[str]:
-        """Return METHODS with the pooling of the baseline `base`."""
+        """Return the methods for this encoder, with the pooling of the baseline `base`."""
         from cseb.advice.conclusion import pooler_of
+        from cseb.data.weights import is_finished
         from cseb.methods.grammar import parse_method
 
         pooler = base.removesuffix(POOLED) if base.endswith(POOLED) else pooler_of(self.start)
-        same = {name: parse_method(name).at(1.0).pooler.name == pooler for name in METHODS}
-        return [name if same[name] else f"{name}+{pooler}" for name in METHODS]
+        names = (*METHODS, OF_FINISHED if is_finished(self.start) else OF_RAW)
+        same = {name: parse_method(name).at(1.0).pooler.name == pooler for name in names}
+        return [name if same[name] else f"{name}+{pooler}" for name in names]
 
     def run(self, methods: Sequence[str], seeds: range, task: str, save: bool = False) -> None:
         """Train and score methods on all sentences; runs that have a record are not repeated.

@@ -189,7 +189,7 @@ def external_contents(named: Iterable[tuple[str, str, str]]) -> dict[str, str]:
         kind = facts(part).external[option]
         if kind == "embedder":
             try:
-                hashes[name] = _embedder(name)
+                hashes[name] = embedder_sha256(name)
             except BadData as error:
                 raise BadData(f"{part}: {option}: {error}; {EMBEDDERS}") from None
         elif kind == "encoder":
@@ -203,7 +203,7 @@ def external_contents(named: Iterable[tuple[str, str, str]]) -> dict[str, str]:
     return hashes
 
 
-def _embedder(name: str) -> str:
+def embedder_sha256(name: str) -> str:
     """Return the hash of a finished encoder: a file of vectors, a folder or a hub name. Raises: BadData."""
     kind, colon, rest = name.partition(":")
     if kind == "st" and colon:
@@ -227,6 +227,11 @@ class Module:
 
     kind: str
     folder: Path
+
+
+def is_finished(folder: Path) -> bool:
+    """Return whether the files of an encoder say how its sentence vectors are made."""
+    return any((folder / name).is_file() for name in (MODULES, ORIGIN))
 
 
 def refuse_taken(folder: Path) -> None:

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
 
-from cseb.data.weights import external_contents, own_modules_sha256
+from cseb.data.weights import embedder_sha256, external_contents, own_modules_sha256
 from cseb.methods import third_party
 from cseb.methods.recipe import Recipe
 from cseb.methods.spec import Method
@@ -79,11 +79,13 @@ class Job:
 def external_inputs(method: Method, folder: Path) -> tuple[Source, ...]:
     """Return the files and models that a resolved method names, as far as they are on this machine. Raises: BadData.
 
-    folder: of the encoder. The head own_modules reads modules and prompt in it, which the encoder's hash leaves out.
+    folder: of the encoder. own_modules and own_teacher read files in it, which the encoder's hash leaves out.
     """
     contents = external_contents(method.external_inputs())
     if method.head.name == "own_modules":
         contents[method.head.name] = own_modules_sha256(folder)
+    if method.stages is not None and method.stages.name == "own_teacher":
+        contents[method.stages.name] = embedder_sha256(str(folder))
     return tuple(Source(name=name, sha256=sha256) for name, sha256 in contents.items())
 
 

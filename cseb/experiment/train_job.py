@@ -42,7 +42,7 @@ def find(encoder: str, pooler: str, device: str = "cpu", trust_remote_code: bool
     try:
         return embedders.find(encoder, how)
     except CsebError as error:
-        raise BadSpec(f"outside_teacher: {error}") from None
+        raise BadSpec(f"teacher: {error}") from None
 
 
 def width_of(stage: Outside) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -11,6 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from cseb.data.weights import is_finished
 from cseb.encoder.interface import FROZEN, Shape, Text
 from cseb.errors import BadSpec
 from cseb.methods.option_types import Count, Positive, Size
@@ -127,7 +129,10 @@ class OutsideTeacher(BasePart):
         self, encoder: str = "", pooler: str = "", width: Literal["student", "own"] = "student", *, shape: Shape
     ) -> None:
         if not encoder:
-            raise BadSpec('outside_teacher: encoder is missing; write outside_teacher(encoder="./my-teacher")')
+            raise BadSpec(
+                'outside_teacher: encoder is missing; write outside_teacher(encoder="./my-teacher"), or own_teacher '
+                "for the encoder itself"
+            )
         self.encoder, self.pooler, self.own_width, self.width = encoder, pooler, width == "own", shape.width
 
     def methods(self, method: Method) -> tuple[Method, ...]:
@@ -140,10 +145,27 @@ class OutsideTeacher(BasePart):
             if id(view) not in vectors:
                 texts = [text for text in view if isinstance(text, str)]
                 if len(texts) < len(view):
-                    raise BadSpec("outside_teacher: these views are cut into tokens, which it cannot read; take others")
+                    raise BadSpec("teacher: these views are cut into tokens, which it cannot read; take others")
                 vectors[id(view)] = torch.from_numpy(np.asarray(embed(texts), dtype=np.float32))
         if not all(torch.isfinite(array).all() for array in vectors.values()):
-            raise BadSpec(f"outside_teacher: vectors of {self.encoder} are not finite; take another teacher")
+            raise BadSpec(f"teacher: vectors of {self.encoder} are not finite; take another teacher")
         targets = [vectors[id(view)] for view in views]
         targets = targets if len(targets) > 1 else targets * 2
         return targets if self.own_width else to_width(targets, self.width)
+
+
+class OwnTeacher(OutsideTeacher):
+    """The frozen teacher is the encoder before training, so that the student stays close to it.
+
+    pooler: by default with the modules of the encoder's own files, or the mean where they name none. width: as of
+    outside_teacher; its vectors are computed and cached in the same way. Source: ours, in no paper; Limkonchotiwat et
+    al. 2022 take a larger teacher.
+    """
+
+    data_seen: ClassVar[str] = ""
+    external: ClassVar[Mapping[str, str]] = {}
+    requires: ClassVar[str] = ""
+
+    def __init__(self, pooler: str = "", width: Literal["student", "own"] = "student", *, shape: Shape) -> None:
+        folder = shape.folder or Path()
+        super().__init__(str(folder), pooler or ("" if is_finished(folder) else "mean"), width, shape=shape)

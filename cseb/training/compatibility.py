@@ -72,7 +72,7 @@ def check_widths(parts: Parts, models: Sequence[Parts], teacher_width: Callable[
         cure = f"+project(width={width})" if width != parts.shape.width else "+none"
         raise BadSpec(
             f"{bound[0]} compares vectors number by number: they have {own}, the teacher's {width}; take {cure}"
-            + (" or +outside_teacher(width=student)" if parts.stages.own_width else "")
+            + (f" or +{_name(parts.method.stages)}(width=student)" if parts.stages.own_width else "")
         )
 
 
@@ -165,8 +165,8 @@ def _check_stages(parts: Parts) -> None:
     if method.stages is None:
         if readers:
             raise BadSpec(
-                f"{readers[0]}: there are no frozen models to compare with; add +entropy_models, +teacher or "
-                "+outside_teacher"
+                f"{readers[0]}: there are no frozen models to compare with; add +entropy_models, +teacher, "
+                "+own_teacher or +outside_teacher"
             )
         return
     if not readers:
@@ -203,7 +203,7 @@ def _check_read(parts: Parts) -> None:
     if readers and stages is not None and not isinstance(stages, Outside):
         raise BadSpec(
             f"{readers[0]} needs frozen vectors of hard negatives, and {_name(method.stages)} has none; take "
-            '+outside_teacher(encoder="FOLDER")'
+            '+own_teacher or +outside_teacher(encoder="FOLDER")'
         )
     _check_unread(parts)
 

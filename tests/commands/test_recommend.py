@@ -197,3 +197,13 @@ def test_the_command_prints_plan_sentence_and_table(
     assert "Plan: crops with 5 seeds. " in err and "points cannot be detected" in err
     sentence, blank, head, *_ = out.splitlines()
     assert sentence.endswith(".") and not blank and head.split() == ["selecting", "deciding", "difference", "seeds"]
+
+
+@pytest.mark.parametrize(("file", "last"), [("", "tsdae+mean"), ("modules.json", "skd+own_teacher")])
+def test_a_finished_encoder_is_its_own_teacher_where_a_raw_one_has_tsdae(tmp_path: Path, file: str, last: str) -> None:
+    (tmp_path / "config.json").write_text('{"model_type": "bert"}')
+    if file:
+        (tmp_path / file).write_text("[]")
+    settings = trials.Trials("corpus", "", str(tmp_path), 1, None, 1, {})
+    settings.__dict__["start"] = tmp_path  # this folder has no weights to be found
+    assert settings.methods("mean pooling") == ["crops", "simcse+mean", "esimcse+mean", last]

@@ -87,6 +87,21 @@ def test_what_a_method_reads_from_elsewhere_is_part_of_its_identity(make: Make, 
         plan(make(methods="diffcse+rtd(generator='./nowhere')"))
 
 
+def test_the_files_of_a_finished_encoder_are_part_of_the_key_where_it_is_the_teacher(make: Make, encoder: Path) -> None:
+    def key() -> str:
+        return plan(make(methods="skd+own_teacher", fractions=[0.5], seeds=1))[0].key
+
+    (encoder / "1_Pooling").mkdir()
+    seen = [key()]
+    for pooling in ("mean", "cls"):
+        listed = [{"type": f"sentence_transformers.models.{kind}", "path": "1_Pooling"} for kind in ("Pooling",)]
+        (encoder / "modules.json").write_text(json.dumps(listed))
+        (encoder / "1_Pooling" / "config.json").write_text(json.dumps({f"pooling_mode_{pooling}_tokens": True}))
+        seen.append(key())
+    (encoder / "LICENCE").write_text("which decides nothing")
+    assert len({*seen}) == 3 and key() == seen[-1]
+
+
 def test_modules_and_prompt_of_the_encoder_are_part_of_the_key_where_they_are_used(make: Make, encoder: Path) -> None:
     def keys() -> list[str]:
         return [job.key for job in plan(make(methods="mean+own_modules,mean", fractions=[0.5], seeds=1))]

@@ -194,6 +194,8 @@ def test_a_later_option_is_stated_only_where_it_is_not_the_usual_one(usual: str,
         ("distillcse", ("subset",)),
         ("diffcse", ("external", "subset")),
         ("diffcse+rtd(generator=self)", ("subset",)),
+        ("skd+outside_teacher(encoder='cseb-mini')", ("external", "subset")),
+        ("skd+own_teacher", ("subset",)),
     ],
 )
 def test_data_seen_are_those_of_training_and_of_what_is_fitted(text: str, seen: tuple[str, ...]) -> None:

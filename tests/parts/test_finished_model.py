@@ -9,10 +9,14 @@ import pytest
 import torch
 
 import cseb
+from cseb.data.corpus import pack
 from cseb.data.weights import left_out
 from cseb.embedders import find
 from cseb.embedders.interface import EncoderOptions
 from cseb.errors import BadSpec
+from cseb.experiment.benchmark import Benchmark
+from cseb.experiment.plan import plan
+from cseb.experiment.train_job import JobTraining
 from cseb.methods.grammar import parse_method
 from cseb.training.build import build
 from tests.command_line import call
@@ -124,3 +128,14 @@ def test_other_encoders_have_no_modules_of_their_own(tiny: Tiny, finished: Path)
     (finished / "modules.json").write_text(json.dumps(listed))
     with pytest.raises(BadSpec, match="are CNN, LayerNorm, Normalize; Dense"):
         build(parse_method("mean+own_modules").at(1.0), finished, 0)
+
+
+def test_the_own_teacher_is_the_model_as_it_came(finished: Path, tmp_path: Path) -> None:
+    (tmp_path / "corpus.txt").write_text("\n".join(SENTENCES))
+    grid = {"methods": f"skd+own_teacher+{SCALE}", "fractions": (1.0,), "seeds": 1, "tasks": "toy-mixed"}
+    [job] = plan(Benchmark(name="mine", corpus=str(tmp_path / "corpus.txt"), encoder=str(finished), **grid))
+    built = JobTraining.of(job, pack("mine", SENTENCES)).built
+    assert built.outside is not None and built.teacher is not None
+    targets, _ = built.outside.targets(built.teacher, [SENTENCES])
+    as_it_came = find(str(finished), EncoderOptions()).open()(SENTENCES)
+    np.testing.assert_allclose(targets.numpy(), np.pad(as_it_came, ((0, 0), (0, 12))), atol=1e-6)

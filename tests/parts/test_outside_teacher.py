@@ -11,7 +11,7 @@ from cseb.errors import BadSpec
 from cseb.parts.stages import signed_directions, to_width
 from cseb.registry import METHODS
 from tests.conftest import SENTENCES
-from tests.training.small_runs import Tiny, built_of, letters, run
+from tests.training.small_runs import Tiny, built_of, encoder_in, letters, run
 
 NAMED = "outside_teacher(encoder=any)"
 T = [[2.0, 0.5, 0.1], [-1.0, 0.3, 0.4], [0.5, -1.2, 0.2], [-1.5, 0.1, -0.3], [0.0, 0.3, -0.4]]
@@ -94,3 +94,17 @@ def test_a_bank_holds_every_sentence_that_training_draws(tiny: Tiny, name: str, 
     built = built_of(tiny, f"{name}+outside_teacher(encoder=any)+{recipe}")
     run(replace(built, teacher=letters))
     assert {len(bank) for bank in built.terms[0].term.banks(torch.zeros(1))} == {rows}
+
+
+@pytest.mark.parametrize("pooler", ["mean", "cls"])
+def test_the_own_teacher_of_a_raw_encoder_has_its_vectors_before_training(tiny: Tiny, pooler: str) -> None:
+    named = "" if pooler == "mean" else f"(pooler={pooler})"
+    method = f"distil-mse+{pooler}+own_teacher{named}"
+    stage = built_of(tiny, method).outside
+    assert (stage.encoder, stage.pooler, stage.own_width) == (str(tiny("bert")), pooler, False)
+    untrained = encoder_in(tiny("bert"), pooler).embed
+    steps = "recipe(steps=3,batch_size=8,dropout=0,warmup=0,eval_every=1)"
+    losses = [loss for _, loss, _ in run(replace(built_of(tiny, f"{method}+{steps}"), teacher=untrained)).curve]
+    assert max(losses) < 1e-12
+    noisy = run(replace(built_of(tiny, f"{method}+{steps}+recipe(dropout=0.1)"), teacher=untrained)).curve
+    assert noisy[0][1] > 1e-6
