@@ -164,7 +164,7 @@ class OwnTeacher(OutsideTeacher):
 
     data_seen: ClassVar[str] = ""
     external: ClassVar[Mapping[str, str]] = {}
-    requires: ClassVar[str] = ""
+    requires: ClassVar[str] = "frozen copy"
 
     def __init__(self, pooler: str = "", width: Literal["student", "own"] = "student", *, shape: Shape) -> None:
         folder = shape.folder or Path()
