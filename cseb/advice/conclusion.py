@@ -10,7 +10,7 @@ from pathlib import Path
 
 from cseb.analysis.paired import Sample, compared
 from cseb.data.files import whole_folder, written
-from cseb.data.weights import refuse_taken
+from cseb.data.finished_models import refuse_taken
 from cseb.errors import BadResults, BadSpec
 from cseb.methods.grammar import parse_method
 from cseb.methods.spec import refuse_unsaved

@@ -80,7 +80,7 @@ class TrainedEncoder:
             BadResults: if it cannot be written, contains something else, or the method adds weights that no checkpoint
                 of this family has (`prefix`).
         """
-        from cseb.data.weights import refuse_taken
+        from cseb.data.finished_models import refuse_taken
         from cseb.experiment.export import export
 
         path = Path(folder)

@@ -97,7 +97,7 @@ class Trials:
         """
         from cseb.advice.conclusion import AS_IT_IS
         from cseb.commands.evaluate import evaluate
-        from cseb.data.weights import is_finished
+        from cseb.data.finished_models import is_finished
         from cseb.embedders.folders import default_pooler
 
         finished = is_finished(self.start)
@@ -119,7 +119,7 @@ class Trials:
     def methods(self, base: str) -> list[str]:
         """Return the methods for this encoder, with the pooling of the baseline `base`."""
         from cseb.advice.conclusion import pooler_of
-        from cseb.data.weights import is_finished
+        from cseb.data.finished_models import is_finished
         from cseb.methods.grammar import parse_method
 
         pooler = base.removesuffix(POOLED) if base.endswith(POOLED) else pooler_of(self.start)

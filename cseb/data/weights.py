@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -14,9 +12,8 @@ from typing import Any
 from cseb.data import bounded, checkpoint
 from cseb.data.bidirectional import BIDIRECTIONAL, bidirectional
 from cseb.data.checkpoint import CONFIG
-from cseb.data.files import written
 from cseb.data.shipped import ENCODERS
-from cseb.errors import BadData, BadResults, first_line
+from cseb.errors import BadData, first_line
 from cseb.methods.part_facts import facts
 
 TOKENIZER = (
@@ -68,7 +65,7 @@ def encoder_sha256(folder: Path, name: str) -> str:
     except BadData as error:
         raise BadData(f"encoder {name!r}: {error}") from None
     file = settings_file(folder)
-    settings = _object(file)
+    settings = optional_object(file)
     lower_case = [file.name] if settings.get("do_lower_case") is True else []  # older hashes stay valid
     # Only where a configuration names code: all-MiniLM-L6-v2 comes with train_script.py, which nothing imports.
     configs = matching(folder, (CONFIG, TOKENIZER_CONFIG))
@@ -82,19 +79,19 @@ def encoder_sha256(folder: Path, name: str) -> str:
 
 def settings_file(folder: Path) -> Path:
     """Return the file of `SETTINGS` that sentence-transformers reads, which may be missing. Raises: BadData."""
-    return next((folder / name for name in SETTINGS if _object(folder / name)), folder / SETTINGS[0])
+    return next((folder / name for name in SETTINGS if optional_object(folder / name)), folder / SETTINGS[0])
 
 
 def _shorter(folder: Path, longest: object) -> int | None:
     """Return a maximum length if it is below those of tokenizer and network, which the hash covers; None if not."""
     if type(longest) is not int:
         return None
-    config, tokenizer = _object(folder / CONFIG), _object(folder / TOKENIZER_CONFIG)
+    config, tokenizer = optional_object(folder / CONFIG), optional_object(folder / TOKENIZER_CONFIG)
     limits = [tokenizer.get("model_max_length"), config.get("max_position_embeddings"), config.get("n_positions")]
     return longest if all(longest < limit for limit in limits if isinstance(limit, int | float)) else None
 
 
-def _object(file: Path) -> dict[str, Any]:
+def optional_object(file: Path) -> dict[str, Any]:
     """Return the content of a JSON file, nothing if there is no file. Raises: BadData."""
     return bounded.read_object(file, checkpoint.LIMIT) if file.is_file() else {}
 
@@ -213,93 +210,3 @@ def embedder_sha256(name: str) -> str:
     if bounded.is_file(path / MODULES):
         return modules_sha256(path)
     return find_encoder(name)[1]
-
-
-LIBRARY_CONFIG = "config_sentence_transformers.json"
-ORIGIN = "cseb.json"  # method, pooler, head, further modules and prompt of a model that cseb has saved
-KEPT = ("Dense", "LayerNorm", "Normalize")  # modules that the head own_modules applies
-READERS = ("Transformer", "Pooling", "StaticEmbedding", "Dropout")
-
-
-@dataclass(frozen=True, slots=True)
-class Module:
-    """A module: its class, and the folder of its files."""
-
-    kind: str
-    folder: Path
-
-
-def is_finished(folder: Path) -> bool:
-    """Return whether the files of an encoder say how its sentence vectors are made."""
-    return any((folder / name).is_file() for name in (MODULES, ORIGIN))
-
-
-def refuse_taken(folder: Path) -> None:
-    """Refuse to write a model where something else is. Raises: BadResults."""
-    with written(folder):
-        ours = (folder / ORIGIN).is_file() or (folder.is_dir() and not any(folder.iterdir()))
-        if folder.exists() and not ours:
-            raise BadResults(f"{folder} exists and contains no model saved by cseb; name another folder")
-
-
-def further_modules(folder: Path) -> tuple[Module, ...]:
-    """Return the modules after the pooling, none for any other folder. Raises: BadData."""
-    entries = _origin(folder).get("modules")
-    if entries is None:
-        if not (folder / MODULES).is_file():
-            return ()
-        entries = bounded.read_json(folder / MODULES)
-    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-        raise BadData(f"{bounded.shown(folder / MODULES)} lists no modules; a list of objects is needed")
-    if any({"..", "/"} & {*Path(str(entry.get("path"))).parts} for entry in entries):
-        raise BadData(f"{bounded.shown(folder / MODULES)} names a module outside the folder")
-    modules = [Module(str(entry.get("type")).rpartition(".")[2], folder / str(entry.get("path"))) for entry in entries]
-    return tuple(module for module in modules if module.kind not in READERS and module.kind != "SavedEncoder")
-
-
-def own_modules_sha256(folder: Path) -> str:
-    """Return the hash of the modules after the pooling, in order, and of the prompt. Raises: BadData."""
-    modules = [
-        (module.kind, sha256_of(matching(module.folder, ("config.json", "model.safetensors"))))
-        for module in further_modules(folder)
-    ]
-    return hashlib.sha256(json.dumps([modules, prompt(folder)]).encode()).hexdigest()
-
-
-def prompt(folder: Path) -> str:
-    """Return the prompt that the model puts before every sentence, "" for most models. Raises: BadData."""
-    if isinstance(saved := _origin(folder).get("prompt"), str):
-        return saved
-    file = folder / LIBRARY_CONFIG
-    if not file.exists():
-        return ""
-    config = bounded.read_object(file)
-    prompts, name = config.get("prompts") or {}, config.get("default_prompt_name")
-    if not isinstance(prompts, dict) or not all(isinstance(text, str | None) for text in (name, *prompts.values())):
-        raise BadData(f"{file}: prompts are {prompts!r:.100}; an object of strings is needed, and the name of one")
-    return prompts.get(name) or "" if name is not None else ""
-
-
-def pools_prompt(folder: Path) -> bool:
-    """Return whether the tokens of the prompt count in the pooling, as in most models. Raises: BadData."""
-    file = folder / "1_Pooling" / "config.json"
-    return not file.is_file() or bounded.read_object(file).get("include_prompt") is not False
-
-
-def _origin(folder: Path) -> dict[str, Any]:
-    return _object(folder / ORIGIN)
-
-
-def left_out(folder: Path, own_modules: bool = False, template: str = "") -> str:
-    """Return, as a sentence, what a method does not use of a finished model; "" if it uses everything.
-
-    own_modules: the method has the head of this name. template: of the method's own prompt, "" for none.
-    """
-    kinds = [module.kind for module in further_modules(folder)]
-    unused = [kind for kind in kinds if not own_modules or kind not in KEPT]
-    parts = [f"its modules {', '.join(unused)}"] if unused else []
-    parts += [f"its prompt {text!r}"] if (text := prompt(folder)) and (template or not own_modules) else []
-    if not parts:
-        return ""
-    cure = "; +own_modules keeps them" if not own_modules and {*unused} <= {*KEPT} else ""
-    return f"the encoder is a finished model, used without {' and '.join(parts)}{cure}; cseb eval scores it as it came"

@@ -13,7 +13,8 @@ from safetensors.torch import load_file
 
 from cseb.data import checkpoint
 from cseb.data.bounded import is_dir, is_file, read_object
-from cseb.data.weights import MODULES, ORIGIN, find_encoder, left_out
+from cseb.data.finished_models import ORIGIN, left_out
+from cseb.data.weights import MODULES, find_encoder
 from cseb.embedders.interface import PART_WEIGHTS, Embedder, EncoderOptions
 from cseb.encoder.architecture import configuration
 from cseb.encoder.encoder import Encoder

@@ -18,7 +18,9 @@ import numpy as np
 from cseb.data import bounded, checkpoint, weights
 from cseb.data.bounded import shown
 from cseb.data.checkpoint import INDEX, PICKLES, TRUST, WHOLE
-from cseb.data.weights import SETTINGS, Module
+from cseb.data.finished_models import Module
+from cseb.data.finished_models import prompt as own_prompt
+from cseb.data.weights import SETTINGS
 from cseb.embedders.interface import Embedder, EncoderOptions
 from cseb.errors import BadData, BadSpec, first_line
 from cseb.progress import ENCODING, tell
@@ -172,7 +174,7 @@ def find(name: str, how: EncoderOptions) -> Embedder:
             f"{name}: {folder} has no modules.json, so it is not a sentence-transformers model; give `pooler`"
         )
     modules = check(folder, how.trust_remote_code)
-    kinds, prompt = tuple(module.kind for module in modules), weights.prompt(folder)
+    kinds, prompt = tuple(module.kind for module in modules), own_prompt(folder)
     options = f"modules={kinds!r}, normalised={'Normalize' in kinds}, prompt={prompt!r}"
     dtype = "" if how.dtype == "fp32" else f", dtype={how.dtype!r}"
     return Embedder(

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from transformers import AutoModelForMaskedLM
 
 from cseb.data import checkpoint
-from cseb.data.weights import left_out
+from cseb.data.finished_models import left_out
 from cseb.encoder import architecture, load_check
 from cseb.encoder import tokenizer as tokenizers
 from cseb.encoder.encoder import DROPOUTS, Encoder

@@ -14,8 +14,8 @@ from tokenizers import Tokenizer
 
 from cseb.data.checkpoint import stamps
 from cseb.data.corpus import WIKIPEDIA, Corpus
+from cseb.data.finished_models import left_out
 from cseb.data.provenance import GENERATED, NEEDED
-from cseb.data.weights import left_out
 from cseb.errors import BadData
 from cseb.methods.part_facts import facts
 from cseb.methods.spec import Method

@@ -17,7 +17,7 @@ from safetensors.torch import save_file
 from torch import nn
 
 from cseb.data.files import whole_folder
-from cseb.data.weights import LIBRARY_CONFIG, ORIGIN
+from cseb.data.finished_models import LIBRARY_CONFIG, ORIGIN
 from cseb.embedders.folders import saved_encoder
 from cseb.embedders.interface import OWN_MODULE, PART_WEIGHTS
 from cseb.encoder.encoder import Encoder

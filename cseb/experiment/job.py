@@ -8,7 +8,8 @@ from dataclasses import asdict, dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
 
-from cseb.data.weights import embedder_sha256, external_contents, own_modules_sha256
+from cseb.data.finished_models import own_modules_sha256
+from cseb.data.weights import embedder_sha256, external_contents
 from cseb.methods import third_party
 from cseb.methods.recipe import Recipe
 from cseb.methods.spec import Method

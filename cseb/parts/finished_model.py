@@ -12,7 +12,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from cseb.data import bounded, checkpoint
-from cseb.data.weights import KEPT, Module, further_modules, pools_prompt, prompt
+from cseb.data.finished_models import KEPT, Module, further_modules, pools_prompt, prompt
 from cseb.encoder.interface import Shape
 from cseb.errors import BadSpec, first_line
 from cseb.parts.base import ModulePart

@@ -12,7 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from cseb.data.weights import is_finished
+from cseb.data.finished_models import is_finished
 from cseb.encoder.interface import FROZEN, Shape, Text
 from cseb.errors import BadSpec
 from cseb.methods.option_types import Count, Positive, Size

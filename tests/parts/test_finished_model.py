@@ -10,7 +10,7 @@ import torch
 
 import cseb
 from cseb.data.corpus import pack
-from cseb.data.weights import left_out
+from cseb.data.finished_models import left_out
 from cseb.embedders import find
 from cseb.embedders.interface import EncoderOptions
 from cseb.errors import BadSpec
