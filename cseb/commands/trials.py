@@ -117,15 +117,28 @@ class Trials:
         return items
 
     def methods(self, base: str) -> list[str]:
-        """Return the methods for this encoder, with the pooling of the baseline `base`."""
-        from cseb.advice.conclusion import pooler_of
+        """Return the methods for this encoder, with the pooling, and maybe the modules, of the baseline `base`."""
+        from cseb.advice.conclusion import AS_IT_IS, pooler_of
         from cseb.data.finished_models import is_finished
         from cseb.methods.grammar import parse_method
 
         pooler = base.removesuffix(POOLED) if base.endswith(POOLED) else pooler_of(self.start)
         names = (*METHODS, OF_FINISHED if is_finished(self.start) else OF_RAW)
         same = {name: parse_method(name).at(1.0).pooler.name == pooler for name in names}
-        return [name if same[name] else f"{name}+{pooler}" for name in names]
+        kept = "+own_modules" if base == AS_IT_IS and self._keeps_modules() else ""
+        return [f"{name}{kept}" if same[name] else f"{name}+{pooler}{kept}" for name in names]
+
+    def _keeps_modules(self) -> bool:
+        """Return whether training can keep what the encoder does after the pooling, such as dividing by the norm."""
+        from cseb.errors import BadSpec
+        from cseb.methods.grammar import parse_method
+        from cseb.training.build import check
+
+        try:
+            check(parse_method("mean+own_modules").at(1.0), self.start, self.settings["trust_remote_code"])
+        except BadSpec:
+            return False
+        return True
 
     def run(self, methods: Sequence[str], seeds: range, task: str, save: bool = False) -> None:
         """Train and score methods on all sentences; runs that have a record are not repeated.

@@ -9,6 +9,8 @@ import pytest
 import torch
 
 import cseb
+from cseb.advice.conclusion import AS_IT_IS
+from cseb.commands.trials import Trials
 from cseb.data.corpus import pack
 from cseb.data.finished_models import left_out
 from cseb.embedders import find
@@ -18,7 +20,7 @@ from cseb.experiment.benchmark import Benchmark
 from cseb.experiment.plan import plan
 from cseb.experiment.train_job import JobTraining
 from cseb.methods.grammar import parse_method
-from cseb.training.build import build
+from cseb.training.build import build, check
 from tests.command_line import call
 from tests.conftest import SENTENCES
 from tests.training.small_runs import Tiny, built_of, by_library, encoder_in
@@ -128,6 +130,19 @@ def test_other_encoders_have_no_modules_of_their_own(tiny: Tiny, finished: Path)
     (finished / "modules.json").write_text(json.dumps(listed))
     with pytest.raises(BadSpec, match="are CNN, LayerNorm, Normalize; Dense"):
         build(parse_method("mean+own_modules").at(1.0), finished, 0)
+
+
+def test_recommend_trains_its_own_modules_where_the_model_as_it_came_is_the_baseline(finished: Path) -> None:
+    settings = Trials("corpus", "", str(finished), 1, None, 1, {"trust_remote_code": False})
+    names = settings.methods(AS_IT_IS)
+    assert names == [f"{name}+own_modules" for name in ("crops", "simcse+mean", "esimcse+mean", "skd+own_teacher")]
+    assert not any("own_modules" in name for name in settings.methods("mean pooling"))
+    for name in names:
+        check(parse_method(name).at(1.0), finished)
+    config = finished / "2_Dense" / "config.json"
+    other = {**json.loads(config.read_text("utf-8")), "activation_function": "torch.nn.modules.activation.Softmax"}
+    config.write_text(json.dumps(other))
+    assert not any("own_modules" in name for name in settings.methods(AS_IT_IS))
 
 
 def test_the_own_teacher_is_the_model_as_it_came(finished: Path, tmp_path: Path) -> None:
