@@ -6,11 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+import torch.nn.functional as F
 
 from cseb.errors import BadData, BadSpec
 from cseb.methods.grammar import parse_method
 from cseb.parts import LossInputs
-from cseb.parts.terms.agreement import L2ToInit
+from cseb.parts.terms.agreement import L2ToInit, multi_layer_nce
+from cseb.parts.terms.masked_language_modelling import corrupt, select
 from cseb.parts.terms.replaced_token_detection import RTD, detection
 from cseb.training.build import Built, check
 from tests.conftest import SENTENCES
@@ -53,6 +55,38 @@ def test_detection_is_cross_entropy_over_what_counts() -> None:
     assert detection(logits, replaced, counted).item() == pytest.approx(expected)
 
 
+@pytest.mark.parametrize(("fill", "on"), [("argmax_all", "z"), ("argmax_masked", "h")])
+def test_the_loss_of_both_views_equals_loops_over_sentences_layers_and_tokens(tiny: Tiny, fill: str, on: str) -> None:
+    built = small(tiny, DIFFCSE.format(f",rate=0.5,count=real,fill={fill},on={on}"))
+    built.encoder.double().eval()
+    term = rtd(built).double().eval()
+    for weight in term.guesser.parameters():
+        weight.mul_(5)  # so that tokens, and padding, matter to one another
+    texts = [SENTENCES[0], f"{SENTENCES[1]} in the park"]
+    given, other = step(built, texts), step(built, texts[::-1])
+    views = [*given.views, *other.views]
+    ids, mask, content, vectors = (torch.cat([getattr(view, name) for view in views]) for name in
+                                   ("ids", "mask", "content", on))  # fmt: skip
+    rng = torch.Generator().manual_seed(0)
+    selected = select(content, 0.5, rng)
+    hidden = corrupt(ids, selected, term.shape.mask_id, term.shape.vocabulary, rng)
+    losses = []
+    for row in range(4):
+        real = int(mask[row].sum())
+        best = term.guesser.model(input_ids=hidden[row : row + 1, :real]).logits[0].argmax(dim=1)
+        told = [t > 0 and (fill == "argmax_all" or bool(selected[row, t])) for t in range(real)]
+        guessed = torch.where(torch.tensor(told), best, ids[row, :real])
+        states = term.discriminator.embeddings(guessed[None])
+        states = torch.cat([vectors[row][None, None], states[:, 1:]], dim=1)
+        for layer in term.discriminator.encoder.layer:
+            left = layer(states)
+            states = left if isinstance(left, torch.Tensor) else left[0]
+        losses += [
+            F.cross_entropy(term.classifier(states[0, t]), (guessed[t] != ids[row, t]).long()) for t in range(real)
+        ]
+    assert term(replace(given, views=views)).item() == pytest.approx(torch.stack(losses).mean().item())
+
+
 @pytest.mark.parametrize("family", ["bert", "roberta", "distilbert", "modernbert", "mpnet"])
 def test_the_vector_stands_in_the_place_of_the_first_token(tiny: Tiny, family: str) -> None:
     built = small(tiny, DIFFCSE.format(""), family)
@@ -87,10 +121,10 @@ def test_padding_counts_as_released_or_does_not(tiny: Tiny) -> None:
     built.encoder.eval(), rtd(built).eval()
     short = step(built, SENTENCES[:2])
     view = short.views[0]
-    width = {name: torch.nn.functional.pad(getattr(view, name), (0, 9)) for name in ("ids", "mask", "content")}
+    width = {name: F.pad(getattr(view, name), (0, 9)) for name in ("ids", "mask", "content")}
     term = rtd(built)
     ids = {False: view.ids, True: width["ids"]}
-    fixed = {False: view.ids.roll(1, 1), True: torch.nn.functional.pad(view.ids.roll(1, 1), (0, 9))}
+    fixed = {False: view.ids.roll(1, 1), True: F.pad(view.ids.roll(1, 1), (0, 9))}
     losses = {}
     for count in ("all", "real"):
         term.count = count
@@ -115,6 +149,7 @@ def test_discriminator_and_encoder_learn_and_the_generator_does_not(tiny: Tiny) 
     assert not moved(before["generator"], term.guesser)
     assert moved(before["own"], term.discriminator)
     assert moved(values, term.classifier)
+    assert not {*map(id, term.discriminator.parameters())} & {*map(id, built.encoder.parameters())}
     assert moved(start, built.encoder.backbone)  # through the vector that is told
 
 
@@ -152,6 +187,22 @@ def test_the_frozen_copy_of_sg_opt_stays_and_is_noisy_as_released(tiny: Tiny, dr
     run(built)
     assert not moved(before, term.frozen)
     assert moved(start, built.encoder.backbone)
+
+
+def test_the_contrast_of_sg_opt_reads_the_head_of_the_mean_of_every_layer(tiny: Tiny) -> None:
+    built = small(tiny, "sg-opt+gelu_mlp(width=8)")
+    inputs = step(built, [SENTENCES[0], f"{SENTENCES[1]} in the park", SENTENCES[2]])
+    term, view = built.terms[0].term.eval(), inputs.views[0]
+    layers = []
+    for row in range(3):
+        real = view.ids[row : row + 1, : int(view.mask[row].sum())]
+        states = term.frozen(input_ids=real, output_hidden_states=True).hidden_states
+        layers.append(torch.stack([built.encoder.head(layer[0].mean(dim=0)) for layer in states]))
+    loss, expected = term(inputs), multi_layer_nce(view.z, torch.stack(layers), 0.01)
+    assert loss.item() == pytest.approx(expected.item(), rel=1e-4)
+    weight = next(built.encoder.head.parameters())  # learns from both sides
+    slopes = [torch.autograd.grad(value, weight, retain_graph=True)[0] for value in (loss, expected)]
+    assert torch.allclose(*slopes, rtol=1e-3, atol=1e-4)
 
 
 @pytest.mark.parametrize("freeze", [True, False])
@@ -207,6 +258,9 @@ def test_a_peer_reads_through_the_pre_trained_pooler_where_there_is_one(tmp_path
     block = batch_of(built.encoder, SENTENCES[:2])
     dense = built.peer.backbone.pooler.dense
     assert torch.allclose(built.peer(*block).h, dense(built.encoder(*block).h).tanh(), atol=1e-5)
+    same = built_of(lambda family: tmp_path, "pcl+peer_encoder(pooler=same)")
+    same.peer.eval(), same.encoder.eval()
+    assert torch.allclose(same.peer(*block).h, same.encoder(*block).h, atol=1e-5)
 
 
 def test_every_term_is_taken_of_both_networks_and_those_of_two_once(tiny: Tiny) -> None:
