@@ -59,6 +59,7 @@ def test_regression_in_its_three_forms() -> None:
     ("students", "expected"), [("first", 0.317661245067), ("both", 0.862592086769), ("each_other", 0.957299127634)]
 )
 def test_second_views_are_compared_with_the_same_teacher(students: str, expected: float) -> None:
+    assert Regress("l2", students).views == (1 if students == "first" else 2)
     assert Regress("l2", students)(teacher_step(S, G, T, T_B)).item() == pytest.approx(expected, abs=1e-8)
 
 
@@ -149,6 +150,7 @@ def test_groups_are_shuffled_within_and_hold_their_probability() -> None:
     assert set(result[:, 0].tolist()) == {0}
     assert {row[-1] for row in result.tolist()} == {1, 2, 3, 4}, "the last one is in the last group, as in the code"
     assert len({tuple(row) for row in result.tolist()}) > 4
+    assert result.equal(shuffled_groups(ordered, 0.5, torch.Generator().manual_seed(0)))
     assert all(sorted(row) == [0, 1, 2, 3, 4] for row in result.tolist())
 
 

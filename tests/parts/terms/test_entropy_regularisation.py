@@ -29,15 +29,15 @@ def test_entropy_written_out(all_columns: bool, hard: bool) -> None:
 
 
 def test_regulation_written_out() -> None:
-    q, d, *frozen = blocks(6)
+    q, d, *frozen = blocks(8)
     total = 0.0
-    for anchors, constants in ((q, frozen[0]), (d, frozen[1]), (q, frozen[2]), (d, frozen[3])):
+    for anchors, constants in zip((q, d) * 3, frozen, strict=True):
         for i in range(4):
             powers = [math.exp(torch.cosine_similarity(anchors[i], row, dim=0).item() / 0.2) for row in constants]
             total += math.log(sum(powers) / powers[i]) / 4
-    inputs = step(q, d, frozen=[frozen[:2], frozen[2:]])
+    inputs = step(q, d, frozen=[frozen[:2], frozen[2:4], frozen[4:]])
     assert Regulators(temperature=0.2, average=False)(inputs).item() == pytest.approx(total)
-    assert Regulators(temperature=0.2, average=True)(inputs).item() == pytest.approx(total / 2)
+    assert Regulators(temperature=0.2, average=True)(inputs).item() == pytest.approx(total / 3)
 
 
 def test_edges() -> None:

@@ -91,6 +91,8 @@ def test_hard_negatives_that_the_teacher_has_not_seen_do_not_count() -> None:
     sides, frozen = doubles(ANCHORS, POSITIVES, HARD), [doubles(GUIDE_ANCHORS, GUIDE_POSITIVES)]
     losses = [GuidedNCE(temperature=0.5, guide="teacher")(step(*some, frozen=frozen)) for some in (sides, sides[:2])]
     assert losses[0] == losses[1]
+    expected = by_hand([ANCHORS, POSITIVES], [GUIDE_ANCHORS, GUIDE_POSITIVES], 0.5, 0.0, False, True)
+    assert losses[1].item() == pytest.approx(expected)
 
 
 def test_without_negatives_there_is_no_loss() -> None:
