@@ -4,13 +4,15 @@ import numpy as np
 import pytest
 import torch
 
+from cseb.encoder.interface import Shape
 from cseb.errors import BadSpec
-from cseb.parts.labelled_views import mined_rows
+from cseb.parts.labelled_views import MinedNegatives, mined_rows
 from cseb.training.batches import Feed, texts_of
 from tests.conftest import SENTENCES
 from tests.training.small_runs import Tiny, built_of, run
 
 CPU = torch.device("cpu")
+SHAPE = Shape(width=5, layers=1, heads=1, mask_token=True, pooled=False, dropout=0.1)
 RECIPE = "+recipe(steps=6,warmup=0,batch_size=8,learning_rate=3e-3,eval_every=3,batch=no_duplicates)"
 
 
@@ -26,13 +28,17 @@ def cosine(a: np.ndarray, b: np.ndarray) -> float:
 
 @pytest.mark.parametrize("margin", [0.0, 0.05, 0.5])
 @pytest.mark.parametrize("skip", [0, 3])
-def test_it_is_the_nearest_below_the_positive_minus_the_margin(margin: float, skip: int) -> None:
+def test_it_is_the_nearest_below_the_positive_minus_the_margin(
+    monkeypatch: pytest.MonkeyPatch, margin: float, skip: int
+) -> None:
+    monkeypatch.setattr("cseb.parts.labelled_views.AT_ONCE", 7)  # anchors compared at a time
     anchors, positives = vectors()
-    rows = mined_rows(anchors, positives, margin, skip)
+    positives[20] = -anchors[20]  # no other one is farther away
+    rows = MinedNegatives(margin=margin, skip=skip, shape=SHAPE).mine(anchors, positives)
     for row in range(30):
         own = cosine(anchors[row], positives[row])
-        others = sorted(range(30), key=lambda other, row=row: -cosine(anchors[row], positives[other]))
-        allowed = [at for at in others if at != row and cosine(anchors[row], positives[at]) < own - margin * abs(own)]
+        others = sorted({*range(30)} - {row}, key=lambda other, row=row: -cosine(anchors[row], positives[other]))
+        allowed = [at for at in others if cosine(anchors[row], positives[at]) < own - margin * abs(own)]
         assert rows[row] == (allowed[min(skip, len(allowed) - 1)] if allowed else others[-1])
 
 
