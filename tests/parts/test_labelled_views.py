@@ -7,7 +7,7 @@ import pytest
 
 from cseb.errors import BadData
 from cseb.methods.grammar import parse_method
-from cseb.parts.labelled_views import ClassPairs, Pairs, Triples
+from cseb.parts.labelled_views import ClassPairs, Pairs, RatedPairs, Triples
 from cseb.training.batches import texts_of, texts_per_line
 from cseb.training.build import build
 
@@ -22,6 +22,12 @@ def test_a_triple_is_three_views() -> None:
 def test_a_pair_is_two_views_and_leaves_a_third_column_out() -> None:
     assert Pairs()(LINES) == (["a man", "a dog"], ["someone", "an animal"])
     assert Pairs()(["how?\tso", LINES[1]]) == (["how?", "a dog"], ["so", "an animal"])
+
+
+def test_a_rated_pair_is_two_views_and_a_score() -> None:
+    views = RatedPairs()
+    assert views(["a man\tsomeone\t4.5", "a dog\ta cat\t1"]) == (["a man", "a dog"], ["someone", "a cat"])
+    assert views.scores == [4.5, 1.0]
 
 
 @pytest.mark.parametrize("line", ["a man", "a\tb", "a\tb\tc\td", "a\t\tc", "\t\t"])

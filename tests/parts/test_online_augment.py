@@ -58,6 +58,7 @@ def test_a_span_of_characters_becomes_one_mask_token(tiny: Tiny) -> None:
 def test_the_text_is_cut_where_the_characters_first_occur() -> None:
     text = "abcde" * 8
     assert {span().place(text, draw(seed))[0] for seed in range(50)} == set(range(5))
+    assert {span(least=0).place("abcdef", draw(seed)) for seed in range(20)} == {(0, 5)}  # never the last span
 
 
 def test_short_texts_stay_whole(tiny: Tiny) -> None:
@@ -224,6 +225,8 @@ def test_once_is_the_same_at_every_step_and_step_is_not(tiny: Tiny) -> None:
 
     assert flat("once", 0, SENTENCES) == flat("once", 1, SENTENCES)
     assert flat("step", 0, SENTENCES) != flat("step", 1, SENTENCES)
+    places = {tuple(repeats(0.9, when="once").edited(np.arange(9) + i, draw()) - i) for i in range(9)}
+    assert len(places) > 1  # other sentences, other pieces
 
 
 def test_edits_of_pieces() -> None:
@@ -237,6 +240,8 @@ def test_edits_of_pieces() -> None:
     assert len(made["repeat"]) == 12
     assert set(made["repeat"]) == set(own.tolist())
     assert EDITS["repeat"](own, 0.2, 11, draw(1)).size == 11
+    copies = {tuple(EDITS["repeat"](own[:3], 0.34, 30, draw(seed))) for seed in range(300)}
+    assert len(copies) == 3 * 4 - 3  # any piece at any place; before and behind itself is the same
     assert EDITS["delete"](own[:2], 1.0, 30, draw(1)).size == 1
     assert all(EDITS[kind](own[:0], 0.2, 30, draw()).size == 0 for kind in FOUR)
 
@@ -266,7 +271,9 @@ def test_the_longer_run_holds_the_shorter(own: int) -> None:
         assert (end - start, last - outer) == (round(0.2 * own), round(0.4 * own))
         assert 0 <= outer <= start <= end <= last <= own
     if own == 10:
-        assert {view.spans(own, draw(seed))[1][0] for seed in range(200)} == set(range(7))
+        spans = [view.spans(own, draw(seed)) for seed in range(200)]
+        assert {outer for _, (outer, _) in spans} == set(range(7))
+        assert {start - outer for (start, _), (outer, _) in spans} == {0, 1, 2}
 
 
 def test_hidden_runs_keep_every_length_and_hide_what_they_say(tiny: Tiny) -> None:

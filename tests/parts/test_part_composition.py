@@ -205,6 +205,8 @@ def test_clauses_by_rule() -> None:
     text = "The river, which had risen overnight, flooded the road, but nobody was hurt because the bridge held."
     parts = ["The river,", "which had risen overnight,", "flooded the road,", "but nobody was hurt"]
     assert clauses(text) == [*parts, "because the bridge held."]
+    shorter = ["We ran on -", "all night:", "it rained;", "nobody slept", "But some"]
+    assert clauses(" ".join(shorter)) == shorter
     assert clauses("Yes, and no") == ["Yes, and no"]  # a clause has two words or more
     assert clauses("salt and pepper") == ["salt and pepper"]
     assert clauses("") == []
@@ -213,7 +215,7 @@ def test_clauses_by_rule() -> None:
 def test_extra_items_follow_the_sentences(tiny: Tiny, tmp_path: Path) -> None:
     text = "a man is eating, the dog was playing"
     made = halves(tiny, extra="adjacent")
-    whole, left, right = made([text, "a cat"])
+    whole, left, right = made(["a cat", text])
     assert (whole[2], left[2], right[2]) == (text, "a man is eating,", "the dog was playing")
     assert made.notes[1] == "halves: clauses add 1 items to 2 sentences"
     file = tmp_path / "units.tsv"
