@@ -9,6 +9,7 @@ from cseb.encoder.encoder import Encoder
 from cseb.parts.views import (
     AtRate,
     Cutoff,
+    MultiDropout,
     Plain,
     PositionShuffle,
     cut_features,
@@ -84,6 +85,14 @@ def test_the_two_views_of_scd_have_their_own_rates(tiny: Tiny) -> None:
     assert loss("(0.0,0.3)") < 19.99
 
 
+def test_each_view_has_its_own_edit_at_its_own_rate(tiny: Tiny) -> None:
+    assert [rendering.rate for rendering in MultiDropout((0.1, 0.2)).renderings] == [0.1, 0.2]
+    edits = "embedding_edits(first=token_cutoff,second=position_shuffle,rate=0.3)"
+    first, second = built_of(tiny, f"consert+{edits}", "roberta").views.renderings
+    assert (first.cut, first.rate) == (cut_tokens, 0.3)
+    assert second.first == 1  # behind the padding's position
+
+
 MASK = torch.tensor([[1, 1, 1, 1, 1, 0], [1, 1, 1, 1, 1, 1]])
 
 
@@ -146,4 +155,7 @@ def test_what_leaves_the_embedding_layer_is_cut(tiny: Tiny) -> None:
     encoder = loaded(tiny, method="consert")
     all_gone = Cutoff(cut_features, 1.0)(encoder, *batch_of(encoder, SENTENCES))
     assert not all_gone.layers[0].any()
+    block = batch_of(encoder, ["a man", SENTENCES[0]])
+    gone = (Cutoff(cut_tokens, 1.0)(encoder, *block).layers[0] == 0).all(dim=2)
+    assert gone.equal(block[1] == 1)  # padding is no token
     assert torch.equal(Plain()(encoder, *batch_of(encoder, SENTENCES)).h, encoder(*batch_of(encoder, SENTENCES)).h)

@@ -62,8 +62,9 @@ def test_own_keys_are_masked(tiny: Callable[[str], Path], sentences: int, mask_s
     assert queued.allowed.all().item() is not masked
 
 
-def test_keys_come_from_a_copy_that_starts_equal_and_lags(tiny: Callable[[str], Path]) -> None:
-    queue, encoder = queue_of(tiny, 9, momentum=1.0)
+@pytest.mark.parametrize("momentum", [1.0, 0.75])
+def test_keys_come_from_a_copy_that_starts_equal_and_lags(tiny: Callable[[str], Path], momentum: float) -> None:
+    queue, encoder = queue_of(tiny, 9, momentum=momentum)
     online = encoder.backbone
     for copy, original in zip(queue.copy.parameters(), online.parameters(), strict=True):
         assert torch.equal(copy, original)
@@ -72,8 +73,12 @@ def test_keys_come_from_a_copy_that_starts_equal_and_lags(tiny: Callable[[str], 
         for weight in online.parameters():
             weight.add_(1.0)
     before = [copy.clone() for copy in queue.copy.parameters()]
-    remember(queue, encoder, ["a man"], [0])
-    assert all(torch.equal(a, b) for a, b in zip(before, queue.copy.parameters(), strict=True))
+    remember(queue, encoder, ["a man", "the dog is eating"], [0, 1])
+    copied = zip(before, queue.copy.parameters(), strict=True)
+    assert all(torch.allclose(old + 1 - momentum, new, atol=1e-6) for old, new in copied)
+    ids, mask, *_ = batch_of(encoder, ["a man", "the dog is eating"])
+    states = queue.copy(input_ids=ids, attention_mask=mask).last_hidden_state
+    assert torch.allclose(queue.keys, encoder.head(states[:, 0]), atol=1e-6)
 
 
 def test_the_copy_has_its_own_dropout(tiny: Callable[[str], Path]) -> None:

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from cseb.encoder.random_streams import TermGenerators
-from cseb.parts.prompt_views import Denoised, negate
+from cseb.parts.prompt_views import Denoised, Repeated, negate
 from cseb.training.batches import Batch, Feed
 from cseb.training.build import Built
 from cseb.training.objective import Objective
@@ -47,6 +47,11 @@ def test_negation(sentence: str, expected: str) -> None:
 
 def test_what_was_put_in_is_taken_out_again() -> None:
     assert [negate(negate(sentence)) for sentence in SENTENCES] == SENTENCES
+
+
+def test_renderings_follow_the_options(tiny: Tiny) -> None:
+    assert small(tiny, "promptbert+prompts(denoise=false)").views.renderings == ()
+    assert len(Repeated(views=5).renderings) == len(Repeated(views=5)(SENTENCES)) == 5
 
 
 @pytest.mark.parametrize(("name", "count"), [("sncse", 3), ("promptbert", 2)])
