@@ -32,6 +32,16 @@ def test_the_changed_layer_is_the_sum_by_hand() -> None:
     assert layer.weight.flatten().tolist() == pytest.approx([0.8, -0.3, 0.3, -0.5, 0.5, -0.8], abs=1e-6)
 
 
+def test_named_layers_are_changed_by_alpha_over_the_rank(tiny: Tiny) -> None:
+    encoder = built_of(tiny, "simcse+lora(rank=4,alpha=6,targets=(key,))").encoder
+    changed = {name for name, module in encoder.backbone.named_modules() if parametrize.is_parametrized(module)}
+    assert changed == {f"encoder.layer.{layer}.attention.self.key" for layer in (0, 1)}
+    weight = encoder.backbone.encoder.layer[0].attention.self.key.parametrizations.weight
+    with torch.no_grad():
+        weight[0].up.fill_(2)
+    assert torch.allclose(weight(), weight.original + 1.5 * 2 * weight[0].down.sum(dim=0))
+
+
 @pytest.mark.parametrize(
     ("family", "targets"), [("bert", "qv"), ("mpnet", "qv"), ("distilbert", "qv"), ("modernbert", "all")]
 )

@@ -7,8 +7,8 @@ import torch
 
 from cseb.encoder.interface import Shape
 from cseb.parts import LossInputs, Queued, reads
-from cseb.parts.matryoshka import Matryoshka, truncated
-from cseb.parts.terms.distillation import Regress
+from cseb.parts.matryoshka import Matryoshka, reads_vectors_only, truncated
+from cseb.parts.terms.distillation import RankMSE, Regress
 from cseb.parts.terms.infonce import InfoNCE
 from tests.parts.terms.two_views import cosine, step
 
@@ -48,14 +48,23 @@ def test_numbers_behind_a_width_do_not_count() -> None:
 
 def test_queue_edits_and_targets_of_the_same_numbers_are_cut_alike() -> None:
     keys = torch.randn(5, 4)
-    inputs = step(Z1, Z2, queue=Queued(keys, torch.ones(3, 5, dtype=torch.bool)), frozen=[[keys[:3], keys[2:]]])
+    inputs = step(
+        Z1, Z2, queue=Queued(keys, torch.ones(3, 5, dtype=torch.bool)), frozen=[[keys[:3], keys[2:]]], edits=[keys[1:4]]
+    )
     cut = truncated(inputs, 2, targets=True)
     assert cut.queue.keys.equal(keys[:, :2])
+    assert cut.edits[0].h.equal(keys[1:4, :2]) and cut.edits[0].z.equal(keys[1:4, :2])
     assert cut.frozen[0][1].equal(keys[2:, :2])
     assert truncated(inputs, 2, targets=False).frozen is inputs.frozen
     regress = Matryoshka((2,), (), shape=SHAPE)(Regress("mse", "first"), inputs).item()
     expected = sum((Z1[i][j] - float(keys[i, j])) ** 2 for i in range(3) for j in range(2)) / 6
     assert regress == pytest.approx(expected, abs=1e-6)
+
+
+def test_weights_or_targets_of_a_term_are_of_the_full_width() -> None:
+    weighted = torch.nn.Linear(4, 1)
+    weighted.reads = reads("z", views=2)
+    assert [reads_vectors_only(term) for term in (TERM, weighted, RankMSE())] == [True, False, False]
 
 
 @pytest.mark.parametrize(("made", "calls"), [(("z",), 2), (("z", "layers"), 1), (("language",), 1), ((), 1)])
