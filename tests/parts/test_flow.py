@@ -1,7 +1,7 @@
 """The flow on finished vectors: its density against a brute-force Jacobian, and what it learns from which vectors."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
@@ -60,6 +60,11 @@ def test_a_coupling_changes_no_volume_and_an_actnorm_by_its_scales(width: int) -
     ordered = FlowStep(width, 3).double()
     ordered.start(drawn(9, width), torch.Generator().manual_seed(1))
     assert volume(lambda vector: ordered(vector)[0]) == pytest.approx(ordered(x[None])[1].item())
+    orders = []
+    for seed in range(9):
+        ordered.start(drawn(9, width), torch.Generator().manual_seed(seed))
+        orders.append(tuple(ordered.order.tolist()))
+    assert len(set(orders)) > 1 and {tuple(sorted(order)) for order in orders} == {tuple(range(width))}
 
 
 def test_actnorm_starts_with_mean_0_and_variance_1() -> None:
@@ -94,6 +99,30 @@ def test_training_raises_the_likelihood_of_vectors_it_has_not_seen() -> None:
     trained.fit(x)
     assert trained.likelihood(others) > untrained.likelihood(others) + 0.5
     assert not any(weight.requires_grad for weight in trained.parameters())
+
+
+def test_held_out_vectors_are_not_trained_on_and_all_others_once_per_epoch(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = torch.arange(40.0)[:, None].expand(40, 6)
+    seen: list[torch.Tensor] = []
+
+    def noted(self: Flow, batches: Iterator[torch.Tensor], held_out: torch.Tensor, rng: torch.Generator) -> None:
+        seen.extend([held_out, *(next(batches) for _ in range(6))])
+
+    monkeypatch.setattr(Flow, "_train", noted)
+    flow(held_out=0.25, batch_size=12).fit(x)
+    held_out, *batches = ([int(row[0]) for row in rows] for rows in seen)
+    assert [len(held_out), *map(len, batches)] == [10, 12, 12, 6, 12, 12, 6]
+    epochs = [[*a, *b, *c] for a, b, c in (batches[:3], batches[3:])]
+    assert epochs[0] != epochs[1]
+    assert all(sorted([*held_out, *epoch]) == list(range(40)) for epoch in epochs)
+
+
+def test_the_first_step_of_adam_is_as_long_as_the_learning_rate() -> None:
+    start, once = flow(steps=0, held_out=0), flow(steps=1, held_out=0, learning_rate=1e-3)
+    for each in (start, once):
+        each.fit(drawn(40, 6).float())
+    gaps = [(a - b).abs().max().item() for a, b in zip(start.parameters(), once.parameters(), strict=True)]
+    assert max(gaps) == pytest.approx(1e-3, rel=0.1)  # and decay
 
 
 def test_held_out_vectors_choose_the_step() -> None:
