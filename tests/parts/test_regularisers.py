@@ -4,7 +4,8 @@ import pytest
 import torch
 
 from cseb.encoder.device_batches import tensors
-from cseb.parts.regularisers import drop_heads, surviving_heads
+from cseb.encoder.interface import Shape
+from cseb.parts.regularisers import DropHead, drop_heads, surviving_heads
 from tests.training.small_runs import Tiny, built_of
 
 TEXTS = ["a man is eating", "the dog was playing in the park"]
@@ -28,6 +29,31 @@ def test_some_head_always_survives_at_the_right_rate() -> None:
     assert (kept.sum(dim=1) >= 1).all()
     assert kept.mean().item() == pytest.approx(2 / 3, abs=0.02)  # 1/2 of those with any
     assert surviving_heads(5, 3, 0.0, torch.device("cpu")).min() == 1
+
+
+class Attention(torch.nn.Module):
+    """Two heads, three numbers each."""
+
+    num_attention_heads = 2
+
+    def forward(self, context: torch.Tensor) -> tuple[torch.Tensor]:
+        return (context,)
+
+
+def test_heads_are_blocks_of_numbers_and_dropped_for_each_sentence_at_the_rate() -> None:
+    torch.manual_seed(0)
+    attention = Attention()
+    shape = Shape(width=6, layers=1, heads=2, mask_token=True, pooled=False, dropout=0.1, open_attention=True)
+    DropHead(rate=0.2, shape=shape).attach([attention])
+    context = torch.ones(4_000, 4, 6, requires_grad=True)
+    (result,) = attention(context)
+    (slope,) = torch.autograd.grad(result.sum(), context)
+    assert slope.equal(result)
+    blocks = result.unflatten(2, (2, 3))
+    assert blocks.equal(blocks[:, :1, :, :1].expand_as(blocks))
+    kinds = [blocks[:, 0, :, 0].eq(torch.tensor(kind)).all(dim=1).float().mean().item()
+             for kind in ([1.0, 1.0], [0.0, 2.0], [2.0, 0.0])]  # fmt: skip
+    assert kinds == pytest.approx([0.64 / 0.96, 0.16 / 0.96, 0.16 / 0.96], abs=0.03)  # given that one survives
 
 
 def encoded(encoder, seed: int) -> torch.Tensor:

@@ -45,6 +45,16 @@ def test_anchors_are_long_and_positives_short_as_the_beta_distributions_say() ->
     assert np.mean(short) == pytest.approx(10 + 40 * 2 / 6 - 0.5, abs=0.3)
 
 
+def test_a_positive_touches_the_anchor_on_either_side_or_is_a_short_part_of_it() -> None:
+    behind = [a == end for anchors, positives in drawn(2_000, place="adjacent") for (_, end), around in
+              zip(anchors, positives, strict=True) for a, _ in around]  # fmt: skip
+    assert np.mean(behind) == pytest.approx(0.5, abs=0.05)
+    fractions = [(b - a - 9.5) / (end - first - 10) for anchors, positives in drawn(2_000, place="subsuming") for
+                 (first, end), around in zip(anchors, positives, strict=True) for a, b in around
+                 if end - first > 20]  # fmt: skip
+    assert np.mean(fractions) == pytest.approx(2 / 6, abs=0.03)
+
+
 def test_every_part_of_a_document_is_drawn() -> None:
     counts = np.zeros(400)
     for anchors, _ in drawn(400, seeds=1_000):
@@ -87,3 +97,9 @@ def test_what_is_drawn_are_runs_of_the_documents_tokens_view_after_view(tiny: Ti
     assert again.flat.tolist() == tokens.flat.tolist()
     with pytest.raises(BadData, match="makes 2 tokens of a document"):
         maker.redraw(encoder, [*documents, "a man"], 10, np.random.default_rng(0))
+
+
+def test_a_prompt_takes_no_room(tiny: Tiny) -> None:
+    built = built_of(tiny, "declutr+mask_prompt+spans(shortest=12,longest=12)")
+    tokens = built.views.redraw(built.encoder, DOCUMENTS["declutr"][:3], 10, np.random.default_rng(0))
+    assert {len(tokens.own(row)) for row in range(len(tokens))} == {8}

@@ -41,12 +41,15 @@ def test_the_fourier_noise_takes_one_number_off() -> None:
 
 def test_background_noise_lies_between_its_ends() -> None:
     torch.manual_seed(0)
+    loudest = []
     for _ in range(5):
         noise = background(WORDS) - WORDS
+        loudest.append(float(noise.abs().max()))
         low, high = WORDS.amin(dim=-1, keepdim=True), 0.8 * WORDS.amax(dim=-1, keepdim=True)
         ends = torch.stack([torch.zeros_like(low), 0.01 * low, 0.01 * high])
         assert (noise >= ends.amin(dim=0) - 1e-12).all()
         assert (noise <= ends.amax(dim=0) + 1e-12).all()
+    assert max(loudest) > 1.5 * min(loudest)  # each pass has its own strength
 
 
 def test_positions_are_kept_noised_and_spared_by_their_chances() -> None:
@@ -61,10 +64,25 @@ def test_positions_are_kept_noised_and_spared_by_their_chances() -> None:
     assert shares == pytest.approx([0.6, 0.12, 0.08, 0.08, 0.12], abs=0.01)
 
 
-def encoded(encoder: Encoder, noised: NoisedWords) -> torch.Tensor:
+def test_kinds_of_noise_are_in_the_order_of_their_chances() -> None:
+    torch.manual_seed(0)
+    spared = torch.zeros(WORDS.shape[:2], dtype=torch.bool)
+    normal, less, weak, dropped = (
+        NoisedWords(0.0, [float(other == kind) for other in range(4)], (0, 1), 0.3).noised(WORDS, spared)
+        for kind in range(4)
+    )
+    ratios = (normal - WORDS).square().sum(dim=-1) / WORDS.square().sum(dim=-1)
+    assert ratios.mean().item() == pytest.approx((1 + 10**-0.1) / 2, rel=0.05)  # 0 or 1 decibel
+    assert less.equal(centred(WORDS))
+    assert 0 < (weak - WORDS).abs().max() < 0.01 * WORDS.abs().max()
+    assert (dropped == 0).double().mean().item() == pytest.approx(0.3, abs=0.02)
+    assert torch.allclose(dropped[dropped != 0], WORDS[dropped != 0] / 0.7)
+
+
+def encoded(encoder: Encoder, noised: NoisedWords, anchor: int = 0) -> torch.Tensor:
     ids = torch.tensor([[2, 8, 9, 3], [2, 10, 3, 0]])
     mask, content = torch.tensor([[1, 1, 1, 1], [1, 1, 1, 0]]), torch.tensor([[0, 1, 1, 0], [0, 1, 0, 0]])
-    return noised(encoder, ids, mask, content, torch.zeros(2, dtype=torch.long)).layers[0]
+    return noised(encoder, ids, mask, content, torch.full((2,), anchor)).layers[0]
 
 
 @pytest.mark.parametrize("family", ["bert", "modernbert", "mpnet"])
@@ -78,6 +96,7 @@ def test_every_word_but_the_pooled_one_is_noised_and_the_encoder_is_left_as_it_w
     moved = (encoded(encoder, loud) - plain).abs().sum(dim=-1) > 1e-6
     assert moved[:, 1:3].all()
     assert not moved[:, 0].any()
+    assert ((encoded(encoder, loud, 1) - plain).abs().sum(dim=-1) > 1e-6)[:, :3].all()  # a word that is pooled
     assert rates == [module.p for module in encoder.modules() if isinstance(module, torch.nn.Dropout)]
     words = encoder.backbone.get_input_embeddings()
     assert not words._forward_hooks
