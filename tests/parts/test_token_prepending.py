@@ -13,7 +13,7 @@ from cseb.encoder.interface import Family, Shape
 from cseb.errors import BadResults, BadSpec
 from cseb.methods.grammar import parse_method
 from cseb.methods.spec import refuse_unsaved
-from cseb.parts.token_prepending import MARK, TEMPLATE, TokenPrepending, prepended
+from cseb.parts.token_prepending import MARK, TEMPLATE, PrependingHooks, TokenPrepending, prepended
 from cseb.training.build import check
 from tests.conftest import SENTENCES
 from tests.encoder.test_decoders import Decoder, decoder
@@ -87,6 +87,12 @@ def test_every_row_has_a_place_and_a_last_token_of_its_own() -> None:
     result = prepended(states, torch.tensor([0, 1]), torch.tensor([2, 2]))
     assert result.tolist() == [[[4, 5], [2, 3], [4, 5]], [[6, 7], [10, 11], [10, 11]]]
     assert states.tolist() == torch.arange(12.0).view(2, 3, 2).tolist()
+
+
+def test_the_extra_token_has_the_mean_of_the_table() -> None:
+    hooks, words = PrependingHooks(mark=5), nn.Embedding.from_pretrained(torch.tensor([[1.0, 2.0], [3.0, 6.0]]))
+    hooks.begin(None, (), {"input_ids": torch.tensor([[0, 5, 1]]), "attention_mask": torch.ones(1, 3)})
+    assert hooks.embed(words, (), torch.zeros(1, 3, 2)).tolist() == [[[0, 0], [2, 4], [0, 0]]]
 
 
 def prompted(folder: Path, more: str = "") -> Encoder:
