@@ -54,6 +54,7 @@ REFUSED: dict[str, dict[str, str]] = {  # by what is wrong: method and message
         "simcse+group_whiten(groups=3)": "3 groups of 16 features",
         "pcl+peer_encoder(pooler=pretrained)": "cls_pooler: this encoder has no pre-trained pooler",
         "simcse+none+matryoshka(widths=(16,32))": "widths has 32, vectors have 16 numbers",
+        "simcse+project(width=8)+matryoshka(widths=(16,8))": "widths has 16, vectors have 8 numbers",
     },
     "two options of a part": {
         "simcse+none+matryoshka(widths=(8,8))": "write different numbers",
