@@ -16,7 +16,7 @@ from cseb.methods.option_types import AtLeast, Count, Rate
 from cseb.parts.base import ModulePart
 from cseb.parts.terms.distillation import evenly_spaced
 
-SHORTEST = 1e-8  # a vector below this length stays as it is
+SHORTEST = 1e-8  # length by which shorter vectors are divided
 EACH = 100  # coordinates for one direction that all-but-the-top removes
 AT_ONCE = 256  # vectors whose rankings are made together
 
