@@ -161,7 +161,6 @@ class Flow(EncoderPart, ModulePart):
                 f"flow: levels is {self.levels}, and this encoder's width of {shape.width} has at most {most}"
             )
         self.glow = Glow(shape.width, self.levels, self.depth, self.width).requires_grad_(False)
-        self.seed = self.run_seed
 
     def fits(self, sentences: int) -> None:
         """Raise BadSpec if no sentence can be held out, or too few remain."""
@@ -177,7 +176,7 @@ class Flow(EncoderPart, ModulePart):
     def fit(self, vectors: Tensor) -> None:
         """Fit the flow to the subset's vectors (N, D). Raises: BadSpec, see fits."""
         self.fits(len(vectors))
-        rng = torch.Generator().manual_seed(self.seed)
+        rng = torch.Generator().manual_seed(self.run_seed)
         order, count = torch.randperm(len(vectors), generator=rng), int(len(vectors) * self.held_out)
         held_out, batches = vectors[order[:count]], _batches(vectors[order[count:]], self.batch_size, rng)
         self.glow.requires_grad_(True)

@@ -132,9 +132,6 @@ class ListwiseCE(TeacherTerm):
         return listwise_ce(cosines(z, z).gather(1, order), ordered, self.student, self.teacher)
 
 
-STUDENTS = {"first": 1, "both": 2, "each_other": 2}  # views a choice of students reads
-
-
 @in_full
 def regression(student: Tensor, target: Tensor, form: str) -> Tensor:
     """Return the distance of student and target vectors (B, D), a scalar.
@@ -162,12 +159,12 @@ class Regress(TeacherTerm):
     students: Literal["first", "both", "each_other"] = "first"
 
     def __post_init__(self) -> None:
-        self.views = STUDENTS[self.students]  # type: ignore[misc]  # as many as this one compares
-        self.reads = reads("z", "frozen", views=STUDENTS[self.students], models=1)
+        self.views = 1 if self.students == "first" else 2  # type: ignore[misc]  # as many as this one compares
+        self.reads = reads("z", "frozen", views=self.views, models=1)
 
     def forward(self, step: LossInputs) -> Tensor:
         target = step.frozen[0][0]
-        views = [view.z for view in step.views[: STUDENTS[self.students]]]
+        views = [view.z for view in step.views[: self.views]]
         losses = [regression(view, target, self.form) for view in views]
         if self.students == "each_other":
             losses.append(regression(views[0], views[1], self.form))
