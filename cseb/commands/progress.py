@@ -211,14 +211,14 @@ def outlook(grid: Grid) -> list[str]:
 
 
 def _replaced(grid: Grid) -> list[str]:
-    """Return the options of methods that the benchmark's `scale` and `steps` replace, each once."""
+    """Return the options of methods that the benchmark replaces (`scale`, `per_method`, `steps`, `tune`), each once."""
     found: dict[tuple[str, str, str], dict[str, None]] = {}
     cells = {(job.label, job.fraction): job.method for job in grid.jobs if job.purpose == "reported"}
     for (label, fraction), used in cells.items():
         for part in part_differences(stated(parse_method(label).at(fraction)), stated(used)):
             found.setdefault((part.name, part.a, part.b), {})[label] = None
     rows = [(f"  {', '.join(of)}", name, f"{own} became {now}") for (name, own, now), of in found.items()]
-    return ["the benchmark's scale and steps replace:", *aligned(rows)] if rows else []
+    return ["the benchmark replaces:", *aligned(rows)] if rows else []
 
 
 def ending(grid: Grid, summary: Summary, fresh: bool) -> str:

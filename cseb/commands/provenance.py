@@ -22,7 +22,7 @@ def story(record: Record, store: Store) -> list[tuple[str, list[Row]]]:
     return [
         ("job", list(_job(record, store))),
         ("method", list(_method(record))),
-        ("replaced by the benchmark's scale or steps", list(_scaled(record))),
+        ("replaced by the benchmark", list(_scaled(record))),
         ("tuning", list(_tuning(record, store))),
         ("protocol", list(_protocol(record))),
         ("training", list(_training(record))),

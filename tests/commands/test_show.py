@@ -55,7 +55,7 @@ def test_failed_records_have_nothing_to_read(store: Store) -> None:
 def test_what_a_benchmark_replaces_is_said(tmp_path: Path) -> None:
     """200 steps became 50 and nobody said so: `show` had the paper's, the record what was run."""
     listed = printed("run", WORLD, "--methods", "simcse,micse", "--seeds", "1", "--dry-run", "--results", tmp_path)
-    assert "the benchmark's scale and steps replace:" in listed
+    assert "the benchmark replaces:" in listed
     assert "  micse   queue@2   size=384 became size=64" in listed
     assert "recipe@1  steps=15625, learning_rate=3e-05" in listed
     own = printed("run", WORLD, "--methods", "cls", "--seeds", "1", "--dry-run", "--results", tmp_path / "x")
@@ -66,12 +66,12 @@ def test_a_record_says_what_its_benchmark_replaced(ran: Path) -> None:
     by_name = {run.method.partition("+")[0]: run.key for run in Store(ran).load()[0]}
     shown = {name: call("show", key, "--results", str(ran)).stdout for name, key in by_name.items()}
     assert "replaced by" not in shown["cls"]
-    block = shown["simcse"].partition("replaced by the benchmark's scale or steps\n")[2].partition("\n\n")[0]
+    block = shown["simcse"].partition("replaced by the benchmark\n")[2].partition("\n\n")[0]
     assert block == "  recipe@1  learning_rate=3e-05 became learning_rate=0.003"  # the rest was typed
     expected = Path(__file__).parents[2] / "benchmarks/expected/demo"
     key = next(run.key for run in Store(expected).load()[0] if run.method == "micse")
     result = call("show", key, "--results", str(expected)).stdout
-    assert "replaced by the benchmark's scale or steps\n  queue@2   size=384 became size=16\n" in result
+    assert "replaced by the benchmark\n  queue@2   size=384 became size=16\n" in result
 
 
 def test_a_record_tells_its_origin(ran: Path) -> None:

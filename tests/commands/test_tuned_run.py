@@ -83,6 +83,9 @@ def test_report_and_show_say_how_it_was_tuned(tuned: Path) -> None:
     results = cseb.load(tuned)
     reported = next(record for record in results if record.tuning is not None)
     shown = cseb.show(reported.key, results=tuned)
+    listed = printed("run", tuned / "benchmark-tuned.yaml", "--results", tuned, "--dry-run", *options())
+    assert "the benchmark replaces:" in listed and "learning_rate=3e-05" in listed  # scale has no learning rate
+    assert "replaced by the benchmark\n" in shown
     for trial in results.trials:
         assert f"trial {trial.key}" in shown
     assert "tried" in cseb.show(results.trials[0].key, results=tuned)
