@@ -144,11 +144,11 @@ def _compared(trials: Trials, task: str, named: list[str], out: Path | None, dry
     ]
     if dry_run:
         return Recommendation("Nothing was trained (--dry-run).", "", tuple(rows), tuple(notes))
-    trials.run(methods, range(seeds), task)
+    trials.run(methods, range(seeds), task, after=DECIDING)
     tried = examples.scored(trials.items, trials.failures)
     best = max(tried, key=lambda name: tried[name][0].mean, default=methods[0])
     if tried or not seeds:
-        trials.run([best], last[:1], task, save=out is not None)
+        trials.run([best], last[:1], task, save=out is not None, after=DECIDING - 1)
         trials.run([best], last[1:], task)
     decided = {seed: items for seed, items in trials.items.get(best, {}).items() if seed in last}
     _, final = examples.scored({best: decided} if decided else {}, trials.failures).get(best, (None, None))

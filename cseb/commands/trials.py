@@ -42,6 +42,7 @@ class Trials:
     items: dict[str, dict[int, Items]] = field(default_factory=dict)  # what a run did on each example, by method, seed
     failures: dict[str, str] = field(default_factory=dict)  # reasons, by method
     models: dict[str, Path] = field(default_factory=dict)  # folders of saved models, by method
+    ended: set[str] = field(default_factory=set)  # keys of the runs that this command has trained
 
     @cached_property
     def sentences(self) -> list[str]:
@@ -140,10 +141,11 @@ class Trials:
             return False
         return True
 
-    def run(self, methods: Sequence[str], seeds: range, task: str, save: bool = False) -> None:
+    def run(self, methods: Sequence[str], seeds: range, task: str, save: bool = False, after: int = 0) -> None:
         """Train and score methods on all sentences; runs that have a record are not repeated.
 
-        seeds: of every method. save: whether to save the models. Raises: KeyboardInterrupt if it is interrupted.
+        seeds: of every method. save: whether to save the models. after: runs that follow, for the progress. Raises:
+        KeyboardInterrupt if it is interrupted.
         """
         from cseb.commands.run import plan_grid
         from cseb.experiment.benchmark import Benchmark
@@ -159,15 +161,15 @@ class Trials:
             planned = plan_grid(benchmark, self.folder, workers=self.workers, save_models=save, **options)
         jobs = {job.key: job for job in planned.grid.jobs if job.seed in seeds}
         todo = [job for job in planned.grid.todo if job.key in jobs]
-        listener, ended = heard(), set[str]()
+        listener, total = heard(), len(self.ended) + len(todo) + after
 
         def watch(event: Event) -> None:
             if isinstance(event, Broken):
                 self.failures[jobs[event.key].label] = event.reason
             if isinstance(event, Broken | Finished):
-                ended.add(event.key)
+                self.ended.add(event.key)
             if listener is not None:
-                listener("training", len(ended), len(todo))
+                listener("training", len(self.ended), total)
 
         planned = replace(planned, grid=replace(planned.grid, jobs=list(jobs.values()), todo=todo))
         if todo and planned.run(lambda _: nullcontext(watch)).stopped:

@@ -11,6 +11,7 @@ import cseb
 from cseb.commands import trials
 from cseb.commands.application import app
 from cseb.errors import CsebError
+from cseb.progress import listening
 from cseb.records.store import Store
 from tests.conftest import OBJECTS, SENTENCES
 from tests.pages import ROOT
@@ -41,7 +42,10 @@ def runs(tmp_path: Path) -> list[tuple[str, int]]:
 
 
 def test_two_methods_three_seeds_then_five_other_seeds_of_the_best(ask: Callable[..., object], tmp_path: Path) -> None:
-    result = ask()
+    reports: list[tuple[int, int]] = []
+    with listening(lambda what, done, total: reports.append((done, total)) if what == "training" else None):
+        result = ask()
+    assert {total for _, total in reports} == {11} and reports == sorted(reports) and reports[-1] == (11, 11)
     done = runs(tmp_path)
     best = max(("crops", "simcse+mean"), key=lambda method: sum(name == method for name, _ in done))
     assert {seed for name, seed in done if name == best} == set(range(8))
@@ -65,8 +69,8 @@ def test_an_interrupted_one_goes_on(
 ) -> None:
     whole = trials.Trials.run
 
-    def interrupted(self: trials.Trials, methods: list[str], seeds: range, task: str, save: bool = False) -> None:
-        whole(self, methods, seeds[:1], task, save)
+    def interrupted(self: trials.Trials, methods: list[str], seeds: range, task: str, **_: object) -> None:
+        whole(self, methods, seeds[:1], task)
         raise KeyboardInterrupt
 
     monkeypatch.setattr(trials.Trials, "run", interrupted)
