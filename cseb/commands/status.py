@@ -46,7 +46,7 @@ def status(results: Annotated[str | Path, argument("Folder of records.")] = "res
     failed = sorted(key for key, how in ended.items() if how == "failed")
     lines = [f"{len(ended) - len(failed)} of {len(jobs)} done" + (f", {len(failed)} failed" if failed else "")]
     lines += aligned(_table(jobs, {**ended, **dict.fromkeys(running, "running")}))
-    lines += ["+ running, ! failed, done / seeds", *devices(records.values())]
+    lines += ["+ running, ! failed, done / runs", *devices(records.values())]
     took = {claim.key: duration(max(0.0, time.time() - claim.started)) for claim in valid}
     lines += [f"running: {job_name(jobs[claim.key])}: {took[claim.key]}, {claim.progress}" for claim in valid]
     why = broken | {key: record.failure.reason for key, record in records.items() if record.failure}
@@ -87,16 +87,19 @@ def devices(records: Iterable[Record]) -> list[str]:
 
 
 def _table(jobs: dict[str, Planned], states: dict[str, str]) -> Sequence[Sequence[str]]:
-    """Return methods by fractions; a cell has `done/seeds`, `+` running, `!` failed. states: by key, if known."""
+    """Return methods by fractions; a cell has `done/runs`, `+` running, `!` failed. states: by key, if known."""
+    from cseb.experiment.tuning import FIRST_SEED
+
     fractions = sorted({job.fraction for job in jobs.values()})
     cells: dict[tuple[str, float], list[str]] = {}
     for key, job in jobs.items():
-        cells.setdefault((job.label, job.fraction), []).append(states.get(key, ""))
+        label = job.label if job.seed < FIRST_SEED else f"{job.label}, tuning trials"
+        cells.setdefault((label, job.fraction), []).append(states.get(key, ""))
 
     def cell(label: str, fraction: float) -> str:
-        seeds = cells.get((label, fraction), [])
-        marks = [f"{mark}{count} " for mark, how in MARKS.items() if (count := seeds.count(how))]
-        return f"{''.join(marks)}{seeds.count('done')}/{len(seeds)}"
+        runs = cells.get((label, fraction), [])
+        marks = [f"{mark}{count} " for mark, how in MARKS.items() if (count := runs.count(how))]
+        return f"{''.join(marks)}{runs.count('done')}/{len(runs)}"
 
     labels = dict.fromkeys(label for label, _ in cells)
     rows = [[plain(label), *(cell(label, fraction) for fraction in fractions)] for label in labels]

@@ -11,6 +11,7 @@ import pytest
 from cseb.commands.status import devices
 from cseb.experiment.grid import plan_text, read_plan
 from cseb.experiment.job import Job
+from cseb.experiment.tuning import FIRST_SEED
 from cseb.launchers import launch
 from cseb.launchers.claims import folder_of
 from cseb.launchers.local import Local
@@ -33,6 +34,15 @@ def test_done_failed_and_waiting_jobs_are_counted_by_the_plan(store: Store) -> N
     assert lines[0] == "3 of 6 done, 1 failed"
     assert [line.split() for line in lines[2:4]] == [["simcse", "3/3"], ["micse", "!1", "0/3"]]
     assert lines[-1] == "failed: micse 10 % seed 0: the loss is nan"
+
+
+def test_tuning_trials_have_a_row_of_their_own(store: Store) -> None:
+    jobs = [standin_jobs.job("simcse", seed) for seed in (FIRST_SEED, FIRST_SEED + 1, 0)]
+    (store.folder / "plan-mine.tsv").write_text(plan_text(jobs))
+    for job in jobs[:2]:
+        store.write(standin_jobs.record(job), {})
+    rows = [line.split("  ")[0] + " " + line.split()[-1] for line in shown(store).splitlines()[2:4]]
+    assert rows == ["simcse, tuning trials 2/2", "simcse 0/1"]
 
 
 @pytest.mark.parametrize("label", ["mistake", "left"])
