@@ -124,7 +124,10 @@ class Store:
         prepare((self.folder, self.runs, self.items, *more), checked=(self.runs, self.items, *more))
 
     def write(self, record: Record, items: Mapping[str, Items]) -> None:
-        """Store one job, whole or not at all; the record appears last. Raises: BadResults."""
+        """Store one job, whole or not at all; the record appears last. Raises: BadResults.
+
+        Without `items`, those of an earlier record of the job are removed.
+        """
         if not KEY.fullmatch(record.key):
             raise BadResults(f"{record.key!r} cannot name a record; a key is sixteen hex digits")
         self._refuse_archived(record.key)
@@ -144,6 +147,8 @@ class Store:
                         os.fsync(file.fileno())
                 for path, temporary in staged.items():
                     temporary.replace(path)
+                if not items:
+                    (self.items / f"{record.key}.npz").unlink(missing_ok=True)
         finally:
             for temporary in staged.values():
                 with contextlib.suppress(OSError):

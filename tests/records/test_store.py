@@ -34,6 +34,13 @@ def test_what_is_written_is_read_back(store: Store) -> None:
     assert all(back[name].dtype == np.float32 and (back[name] == ITEMS[name]).all() for name in ITEMS)
 
 
+def test_a_record_without_items_leaves_none_of_an_earlier_one(store: Store) -> None:
+    run = record("simcse", seed=3)
+    store.write(run, ITEMS)
+    store.write(record("simcse", seed=3, failed="the loss is not finite"), {})
+    assert names(store) == [f"{run.key}.json"] and store.read(run.key).status == "failed"
+
+
 def test_a_record_is_the_same_text_every_time_and_indented(store: Store) -> None:
     run = record()
     store.write(run, {})
