@@ -119,14 +119,14 @@ def angle_scores(left: Tensor, right: Tensor) -> Tensor:
     """Return the similarity of rows by angle difference in complex space: (B, D) both, D even, to (B,), at least 0.
 
     The first half of each vector is the real part. It is |cosine + a|, where a changes sign when left and right
-    change places: so it is not symmetric, and opposed vectors can score high. Source: Li & Li 2024 (AnglE), the form
-    of sentence-transformers' code.
+    change places: so it is not symmetric, and opposed vectors can score high. That of a zero vector is 0, as its
+    cosine. Source: Li & Li 2024 (AnglE), the form of sentence-transformers' code.
     """
     a, b = left.chunk(2, dim=-1)
     c, d = right.chunk(2, dim=-1)
     real, imaginary = (a * c + b * d).sum(dim=-1), (b * c - a * d).sum(dim=-1)
-    scores: Tensor = (real + imaginary) / (left.norm(dim=-1) * right.norm(dim=-1))
-    return scores.abs()
+    lengths: Tensor = left.norm(dim=-1) * right.norm(dim=-1)
+    return (real + imaginary).abs() / lengths.masked_fill(lengths == 0, 1.0)
 
 
 def rank_cost(scores: Tensor, ratings: Tensor, scale: float) -> Tensor:

@@ -58,6 +58,15 @@ def test_angles_are_quotients_of_complex_numbers() -> None:
     assert symmetric.pair_scores(doubles(U), doubles(V)).equal(symmetric.pair_scores(doubles(V), doubles(U)))
 
 
+@pytest.mark.parametrize("similarity", ["cosine", "angle", "symmetric_angle"])
+def test_the_similarity_of_a_zero_vector_is_0_and_its_slope_finite(similarity: str) -> None:
+    left, right = (doubles(rows).requires_grad_() for rows in ([*U[:3], [0.0] * 4], [[0.0] * 4, *V[1:]]))
+    scores = RankScores(20.0, similarity).pair_scores(left, right)
+    assert scores[[0, 3]].tolist() == [0.0, 0.0]
+    rank_cost(scores, doubles(RATINGS), 20.0).backward()
+    assert left.grad.isfinite().all() and right.grad.isfinite().all()
+
+
 def test_only_the_order_of_ratings_counts_and_a_shift_of_all_scores_does_not() -> None:
     scores = doubles([0.9, -0.4, 0.8, -0.9])
     once = rank_cost(scores, doubles(RATINGS), 20.0)
