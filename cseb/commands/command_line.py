@@ -13,7 +13,7 @@ import typer
 from typer.core import TyperCommand
 
 from cseb.commands.screen import say, telling
-from cseb.errors import BadBenchmark, CsebError
+from cseb.errors import BadBenchmark, CsebError, shortened
 from cseb.parameters import Definition, definitions, described, option
 
 R = TypeVar("R")
@@ -36,7 +36,13 @@ class Command(TyperCommand):
             if value == "" or (isinstance(value, list | tuple) and "" in value):
                 hint = "give a value" if param.required else "give a value, or leave it out"
                 raise BadBenchmark(f"{param.opts[0]} is empty; {hint}")
-        return super().parse_args(ctx, args)
+        try:
+            return super().parse_args(ctx, args)
+        except typer.BadParameter as error:
+            value = typed.get(error.param.name or "") if error.param else None
+            if error.param is None or value is None:  # one is missing
+                raise
+            raise BadBenchmark(f"{error.param.opts[0]} is {shortened(value)}; a whole number is needed") from None
 
 
 @dataclass(frozen=True, slots=True)
