@@ -211,19 +211,19 @@ def run_on_screen(
     quiet = quiet or not first()
     with telling(quiet), nullcontext() if quiet else reading(partial(say, err=True)):
         settings = call.checked()
-        missing, table = missing_inputs(chosen_benchmark(**settings)) if dry_run else ([], [])
+        chosen = chosen_benchmark(**settings)
+        missing, table = missing_inputs(chosen) if dry_run else ([], [])
         for line in [] if quiet else table:
             say_folded(line, err=True)
         try:
             planned = planned_run(processes=max(started, processes), dry_run=dry_run, **settings)
         except BadData:
-            if not missing:
+            if missing in ([], [chosen.encoder]):  # the error says why it cannot be downloaded
                 raise
             names = ", ".join(missing)
             raise BadData(
                 f"{quantity(len(missing), 'input')} of the run cannot be read: {names}; get them as listed, then repeat"
             ) from None
-    chosen = planned.grid.benchmark
     for line in [] if quiet else interpretations(",".join(filter(None, (chosen.tasks, chosen.dev)))):
         say(line, err=True)
     if dry_run:

@@ -13,7 +13,7 @@ from cseb.data import bounded, checkpoint
 from cseb.data.bidirectional import BIDIRECTIONAL, bidirectional
 from cseb.data.checkpoint import CONFIG
 from cseb.data.shipped import ENCODERS
-from cseb.errors import BadData, first_line
+from cseb.errors import BadData, did_you_mean, first_line
 from cseb.methods.part_facts import facts
 
 TOKENIZER = (
@@ -149,7 +149,7 @@ def _download(name: str, patterns: tuple[str, ...]) -> Path:
         raise BadData(
             f"encoder {name!r}: no such folder, and downloading it from the hub failed ({first_line(error)}). Without "
             f"network, put {CONFIG}, the tokenizer files and *.safetensors into a folder and give its path, or use "
-            f"{', '.join(ENCODERS)}, which come with cseb"
+            f"an encoder that comes with cseb; {did_you_mean(name, ENCODERS)}"
         ) from error
 
 

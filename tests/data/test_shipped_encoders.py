@@ -14,6 +14,7 @@ from cseb.data import shipped
 from cseb.data.shipped import ENCODERS, ShippedEncoder
 from cseb.data.weights import find_encoder
 from cseb.errors import BadData
+from tests.command_line import call
 from tests.conftest import SENTENCES
 from tests.training.small_runs import encoder_in
 
@@ -48,6 +49,16 @@ def test_every_name_is_listed_and_offered_where_none_is_found() -> None:
     names = "cseb-tiny, cseb-mini, cseb-tiny-decoder"
     with pytest.raises(BadData, match=f"no such folder; give one, or one of {names}, or a hub"):
         find_encoder("no where")
+
+
+def test_a_misspelt_name_is_corrected_where_the_hub_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError("outgoing traffic has been disabled")
+
+    monkeypatch.setattr("huggingface_hub.snapshot_download", refuse)
+    with pytest.raises(BadData, match=r"traffic has been disabled.* did you mean cseb-tiny "):
+        find_encoder("cseb-tinny")
+    assert "did you mean cseb-tiny " in call("run", "--encoder", "cseb-tinny", "--dry-run").stderr
 
 
 @pytest.mark.parametrize(
