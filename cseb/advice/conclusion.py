@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from cseb.analysis.paired import Sample, compared
 from cseb.data.files import whole_folder, written
@@ -144,6 +145,8 @@ def check(methods: Sequence[str], out: Path | None) -> None:
         refuse_taken(out)
         if not out.parent.is_dir():
             raise BadResults(f"{out} cannot be written: the folder {out.parent} does not exist; create it first")
+        with written(out), TemporaryDirectory(dir=out.parent):
+            pass
 
 
 def pooler_of(folder: Path) -> str:

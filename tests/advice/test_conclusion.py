@@ -1,11 +1,24 @@
 """The recommendation in worlds whose truth is known, and its sentence."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
-from cseb.advice.conclusion import AS_IT_IS, TF_IDF, Difference, Recommendation, best_base, conclude, detectable, row
+from cseb.advice.conclusion import (
+    AS_IT_IS,
+    TF_IDF,
+    Difference,
+    Recommendation,
+    best_base,
+    check,
+    conclude,
+    detectable,
+    row,
+)
 from cseb.advice.examples import repeated
 from cseb.analysis.paired import Sample
+from cseb.errors import BadResults
 from cseb.statistics.items import Interval
 
 SEEDS = range(3, 8)
@@ -32,6 +45,13 @@ def world(gain: float, words: float, seed: int) -> tuple[Sample, Sample, Sample]
 
 def chosen(gain: float, words: float) -> list[str]:
     return [conclude(*world(gain, words, seed), 3)[1] for seed in range(100)]
+
+
+def test_a_folder_that_cannot_be_written_is_refused_before_training(tmp_path: Path) -> None:
+    check([], tmp_path / "model")
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(BadResults, match=r"^/proc/model cannot be written: "):
+        check([], Path("/proc/model"))
 
 
 def test_a_method_that_truly_helps_is_recommended() -> None:
