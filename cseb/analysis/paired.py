@@ -189,23 +189,21 @@ def correlation(pairs: Iterable[tuple[Sample, Sample]]) -> float | None:
     return float(np.mean(correlations)) if correlations else None
 
 
-def best_methods(candidates: Sequence[Sample]) -> tuple[str, ...]:
-    """Return the methods to print in bold: the best, and those not significantly different from it.
+def best_methods(candidates: Sequence[Sample]) -> dict[str, bool]:
+    """Return whether to print each method in bold: the best, and those not significantly different from it.
 
     All pairs are corrected together. A method with too few seeds for a test, or none in common with the best one, is
-    left out; () if no method was tested against the best one.
+    left out; {} if no method was tested against the best one.
     """
     ordered = sorted(candidates, key=lambda sample: -sample.mean)
     if not ordered:
-        return ()
+        return {}
     best = ordered[0].method
     conclusions = {
         pair.a if pair.b == best else pair.b: pair.conclusion
         for pair in family(all_pairs(ordered)).pairs
         if best in (pair.a, pair.b)
     }
-    others = {sample.method: conclusions.get(sample.method, "too few seeds") for sample in ordered[1:]}
-    if all(conclusion == "too few seeds" for conclusion in others.values()):
-        return ()
-    different = ("better", "worse", "too few seeds")
-    return (best, *(other for other, conclusion in others.items() if conclusion not in different))
+    tested = {other: conclusion for other, conclusion in conclusions.items() if conclusion != "too few seeds"}
+    others = {other: conclusion not in ("better", "worse") for other, conclusion in tested.items()}
+    return {best: True, **others} if others else {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from cseb.analysis.paired import MOST, best_methods, samples
@@ -156,11 +156,11 @@ def tabulate(
     selects = sorted({place.select for place in every if place.select})
     if "best" in selects and not any(record.protocol.dev for record in study.records):
         raise BadResults("no dev set has chosen a best checkpoint in these records; show the last one instead")
-    marks, tested = _marks(study, query, every)
+    marks = _marks(study, query, every)
 
     def shown(place: Heading) -> Cell:
         cell = _cell(study, place)
-        return cell if not query.mark or place.minus else replace(cell, best=place in marks)
+        return cell if not query.mark or place.minus else replace(cell, best=marks.get(place))
 
     cells = [[shown(place) for place in line] for line in places]
     # Notes are about the sizes and tasks that have a cell.
@@ -178,7 +178,7 @@ def tabulate(
         beyond=beyond,
     )
     others = [bare(task) for task in study.tasks if task not in tasks and not query.tasks]
-    legend = (_legend(study, query, marks, tested), "† uses data beyond the subset." if beyond else "")
+    legend = (_legend(study, query, marks), "† uses data beyond the subset." if beyond else "")
     benchmarks = {record.benchmark for record in study.records}
     return Table(
         name=name,
@@ -201,19 +201,19 @@ def tabulate(
     )
 
 
-def _legend(study: Study, query: StudyQuery, marks: Collection[Heading], tested: bool) -> str:
+def _legend(study: Study, query: StudyQuery, marks: Mapping[Heading, bool]) -> str:
     if not query.mark or len(study.methods) < 2:
         return ""
     if len(study.methods) > MOST:
         return f"Significance: not tested, {MOST} methods are the most; choose with --methods."
-    if not marks and all(len(seeds) < FEWEST_JUDGED for seeds in study.runs.values()):
+    if not any(marks.values()) and all(len(seeds) < FEWEST_JUDGED for seeds in study.runs.values()):
         return f"Significance: not tested; a test takes {FEWEST_JUDGED} seeds of each method or more."
-    if not tested:
+    if not marks:
         return (
             f"Significance: not tested; a test takes {FEWEST_JUDGED} seeds that a method and the best of its column "
             "share, and scores that vary."
         )
-    if not marks:
+    if not any(marks.values()):
         return f"Significance: no tested method differs significantly from the best of its column ({TEST})."
     return f"{MARKED}: not significantly different from the best mean ({TEST})."
 
@@ -228,26 +228,25 @@ def _cell(study: Study, place: Heading) -> Cell:
     return difference(of(place.method), of(place.minus)) if place.minus else of(place.method)
 
 
-def _marks(study: Study, query: StudyQuery, places: Sequence[Heading]) -> tuple[set[Heading], bool]:
-    """Return the cells of the best methods of each column, and whether any method was tested against the best one.
+def _marks(study: Study, query: StudyQuery, places: Sequence[Heading]) -> dict[Heading, bool]:
+    """Return the cells that were tested, and whether each is one of the best methods of its column.
 
     The best methods are the best one and all not significantly different from it. Nothing is marked where that is every
     method that has scores, or if there are too many methods to compare all pairs.
     """
     if not query.mark or len(study.methods) > MOST:
-        return set(), False
+        return {}
     columns: dict[tuple[int | None, tuple[str, ...], Select | None], list[Heading]] = {}
     for place in places:
         if not place.minus:
             columns.setdefault((place.size, place.tasks, place.select), []).append(place)
-    marks: set[Heading] = set()
-    tested = False
+    marks: dict[Heading, bool] = {}
     for (size, tasks, select), column in columns.items():
         if len(column) < 2:
             continue
         compared = samples(study, size or 0, tasks, select or "last")
         best = best_methods(compared)
-        tested |= bool(best)
-        if not {place.method for place in column} & {sample.method for sample in compared} <= set(best):
-            marks |= {place for place in column if place.method in best}
-    return marks, tested
+        scored = {place.method for place in column} & {sample.method for sample in compared}
+        some = not all(best.get(method) for method in scored)
+        marks |= {place: some and best[place.method] for place in column if place.method in best}
+    return marks

@@ -105,7 +105,7 @@ def test_marks_are_the_best_methods_of_a_column() -> None:
         if size == 100 or seed < 2
     ]
     table = few_shot(records, query=StudyQuery(mark=True))
-    assert [[cell.best for cell in row.cells] for row in table.rows] == [[False, False], [True, False]]
+    assert [[cell.best for cell in row.cells] for row in table.rows] == [[False, None], [True, None]]
     assert "not significantly different from the best mean" in table.notes[0]
     assert [cell.best for row in few_shot(grid()).rows for cell in row.cells] == [None] * 6
 
