@@ -188,7 +188,8 @@ def pack(name: str, rows: Iterable[str], roles: tuple[str, ...] = ()) -> Corpus:
             f"{name}, row {blank + len(starts)} holds an unpaired surrogate, invalid as text; correct that row"
         ) from None
     if not text:
-        raise BadData(f"{name} holds no sentence, only {quantity(blank, 'blank row')}; one a line or row is needed")
+        only = f", only {quantity(blank, 'blank row')}" if blank else ""
+        raise BadData(f"{name} holds no sentence{only}; one a line or row is needed")
     digest = hashlib.sha256("\t".join(roles).encode() + b"\n" if roles else b"")
     digest.update(text)
     return Corpus(name, digest.hexdigest(), blank, text, np.frombuffer(starts, dtype=np.int64), roles=roles)

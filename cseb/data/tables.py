@@ -28,11 +28,12 @@ class Table:
     columns: tuple[str, ...]
     rows: tuple[tuple[object, ...], ...]
     lines: tuple[int, ...]
+    blank: int = 0  # number of rows left out
 
     def headless(self) -> Table:
         """Return the same with the first row as a row, and columns called 1, 2, ..."""
         columns = tuple(str(number) for number in range(1, len(self.columns) + 1))
-        return Table(self.path, columns, (self.columns, *self.rows), (1, *self.lines))
+        return Table(self.path, columns, (self.columns, *self.rows), (1, *self.lines), self.blank)
 
     def column(self, name: str) -> list[object]:
         """Return the cells of one column."""
@@ -48,14 +49,16 @@ def read_table(path: Path) -> Table:
         columns.extend(header)
         return header
 
-    rows, lines = [], []
+    rows, lines, blank = [], [], 0
     for line, row in read_rows(path, every, ENDINGS, HINT):
         if any(isinstance(text, str) and HALVES.search(text) for text in (*columns, *row)):
             raise BadData(f"{path}, line {line} holds an unpaired surrogate, which is not valid Unicode text")
         if any(not isinstance(cell, str) or cell.strip() for cell in row):
             rows.append(tuple(row))
             lines.append(line)
-    return Table(path, tuple(columns), tuple(rows), tuple(lines))
+        else:
+            blank += 1
+    return Table(path, tuple(columns), tuple(rows), tuple(lines), blank)
 
 
 def number(cell: object) -> float | None:

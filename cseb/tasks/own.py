@@ -73,6 +73,7 @@ class TaskFile:
         data = _sheet(self.path, self.kind if not self.guessed else "", self.stamp)
         columns = ", ".join(f"{part}: {column}" for part, column in data.parts.items())
         rows = quantity(len(data.table.rows), "row")
+        rows += f", {quantity(data.table.blank, 'blank row')} left out" if data.table.blank else ""
         return (
             f"{self.name}: {'interpreted as ' if self.guessed else ''}{self.kind}, {rows} ({columns}); {self.protocol}"
         )
@@ -124,7 +125,7 @@ def _sheet(path: Path, kind: str, stamp: tuple[int, int]) -> Sheet:
     """Return the table with its kind. stamp: part of the cache key, so that a changed file is read again."""
     table = read_table(path)
     if not table.columns:
-        raise BadData(f"{path} is empty; a header and at least one row are needed")
+        raise BadData(f"{path} is empty; at least one row is needed")
     return sheet(table, kind)
 
 

@@ -93,7 +93,7 @@ def test_the_column_is_the_named_usual_or_only_one(tmp_path: Path, header: str, 
     ("name", "content", "column", "message"),
     [
         ("a.txt", b"fine\nbr\xf6ken\n", "", r"a\.txt, line 2 is not UTF-8 \(byte 0xf6\)"),
-        ("a.txt", b"", "", "holds no sentence, only 0 blank rows"),
+        ("a.txt", b"", "", "holds no sentence; one a line or row is needed"),
         ("a.txt", b"\n \n\t\n", "", "holds no sentence, only 3 blank rows"),
         ("a.txt", b"a\n", "text", "is plain text and has no column 'text'"),
         ("a.txt.gz", b"a\n", "", "cannot be read: Not a gzipped file"),

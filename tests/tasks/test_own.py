@@ -226,6 +226,12 @@ def test_a_file_that_changes_is_read_again(tmp_path: Path) -> None:
     assert load_task(only(path), None).sha256() != before.sha256()
 
 
+def test_blank_rows_are_left_out_and_counted(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("sentence,label\na,x\n,\n\nb,y\n")
+    (line,) = interpretations(f"{tmp_path}/a.csv")
+    assert "2 rows, 2 blank rows left out (sentence: sentence, label: label)" in line
+
+
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
