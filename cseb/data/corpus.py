@@ -19,9 +19,9 @@ from cseb.data.bounded import is_file
 from cseb.data.hub import Reference, hub_file, hub_rows, parse_reference
 from cseb.data.manifest import local_path
 from cseb.data.provenance import GENERATED, Provenance, provenance_of
-from cseb.data.readers import READERS, SPLITS, ending, is_saved, read_rows
-from cseb.errors import BadData, did_you_mean
-from cseb.progress import counted
+from cseb.data.readers import HEADED, READERS, SPLITS, ending, is_saved, read_rows
+from cseb.errors import BadData, did_you_mean, shortened
+from cseb.progress import counted, remark
 from cseb.text import quantity
 
 DEFAULT_COLUMNS = ("text", "sentence")
@@ -236,7 +236,9 @@ def _sentences(ref: str, columns: Columns, place: Path | Reference) -> Iterator[
             if columns.names[0]:
                 raise BadData(f"{where} is plain text and has no column {columns.names[0]!r}; leave `column` out")
             return ()
-        columns = columns.in_header(header, where)
+        named, columns = any(columns.names), columns.in_header(header, where)
+        if path and ending(path) in HEADED and not named and columns.names[0] not in DEFAULT_COLUMNS:
+            remark(f"{where}: line 1, {shortened(columns.names[0])}, is read as the header, not as a sentence")
         return columns.names
 
     hint = "see also hub:NAME and wikipedia"

@@ -29,6 +29,7 @@ LONGEST_LINE = 2 * LONGEST_FIELD  # bytes
 BATCH = 64  # rows of a parquet file at a time: a dictionary of one long text can stand for all of them
 LONGEST_ARRAY = 256 * MIB  # bytes of a JSON array, which is read at once
 SAVED, SPLITS = "state.json", "dataset_dict.json"  # in a folder that `save_to_disk` wrote, and in one of several splits
+HEADED = (".csv", ".tsv")  # endings of files whose first line names the columns
 _BOM = b"\xef\xbb\xbf"
 _QUOTED = re.compile('"[^"]*"')
 

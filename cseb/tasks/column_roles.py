@@ -49,12 +49,17 @@ YES_NO = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sheet:
-    """A table, its kind of task and the column of each role; `guessed` if the kind was inferred from the columns."""
+    """A table, its kind of task and the column of each role.
+
+    guessed: whether the kind was inferred from the columns. by_order: whether columns of unknown names were used in
+    their order.
+    """
 
     table: Table
     kind: str
     parts: Mapping[str, str]
     guessed: bool
+    by_order: bool = False
 
     def __post_init__(self) -> None:
         for column in self.parts.values():
@@ -119,10 +124,11 @@ def sheet(table: Table, kind: str = "") -> Sheet:
         wanted = FORMS[kind]
         if kind == "retrieval" and "relevance" in columns:
             wanted = FORMS["reranking"]
-        if not set(wanted) <= set(columns) and len(table.columns) == len(wanted):
+        by_order = not set(wanted) <= set(columns) and len(table.columns) == len(wanted)
+        if by_order:
             columns = dict(zip(wanted, table.columns, strict=True))
         if set(wanted) <= set(columns):
-            return Sheet(table, kind, {part: columns[part] for part in wanted}, guessed=False)
+            return Sheet(table, kind, {part: columns[part] for part in wanted}, guessed=False, by_order=by_order)
         raise BadData(f"{has}; {kind} needs {_spelt(wanted)}")
     fitting = [name for name in GUESSED if set(FORMS[name]) <= set(columns)]
     if "pairs" in fitting and "pair-classification" in fitting:

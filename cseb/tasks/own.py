@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cseb.data.readers import ending
+from cseb.data.readers import HEADED, ending
 from cseb.data.tables import ENDINGS, HINT, read_table
 from cseb.errors import BadData, BadSpec, did_you_mean, number, whole
 from cseb.tasks.column_roles import FORMS, Sheet, sheet
@@ -74,9 +74,9 @@ class TaskFile:
         columns = ", ".join(f"{part}: {column}" for part, column in data.parts.items())
         rows = quantity(len(data.table.rows), "row")
         rows += f", {quantity(data.table.blank, 'blank row')} left out" if data.table.blank else ""
-        return (
-            f"{self.name}: {'interpreted as ' if self.guessed else ''}{self.kind}, {rows} ({columns}); {self.protocol}"
-        )
+        header = "; line 1 is read as the header, not as a row" if data.by_order and ending(self.path) in HEADED else ""
+        kind = f"{'interpreted as ' if self.guessed else ''}{self.kind}"
+        return f"{self.name}: {kind}, {rows} ({columns}); {self.protocol}{header}"
 
 
 def is_path(word: str) -> bool:

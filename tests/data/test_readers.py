@@ -18,6 +18,7 @@ from cseb.data.corpus import read_corpus
 from cseb.data.readers import LONGEST_FIELD, READERS
 from cseb.data.tables import ENDINGS, read_table
 from cseb.errors import BadData, CsebError
+from cseb.progress import reading
 
 COLUMNS = {"id": [1, 2, 3, 4], "text": ["one", "two ä", None, "three"]}
 
@@ -87,6 +88,18 @@ def test_texts_are_read_as_the_format_has_them(tmp_path: Path, name: str, conten
 def test_the_column_is_the_named_usual_or_only_one(tmp_path: Path, header: str, column: str, chosen: int) -> None:
     cells = [f"cell {number}" for number in range(header.count(",") + 1)]
     assert read(tmp_path, "a.csv", f"{header}\n{','.join(cells)}\n".encode(), column) == [cells[chosen]]
+
+
+@pytest.mark.parametrize(("name", "said"), [("a.csv", True), ("a.tsv", True), ("a.jsonl", False)])
+def test_a_first_line_that_may_be_a_sentence_is_said_to_be_the_header(tmp_path: Path, name: str, said: bool) -> None:
+    lines: list[str] = []
+    content = b'{"Hello!": "Bye!"}' if name == "a.jsonl" else b"Hello!\nBye!\n"
+    with reading(lines.append):
+        assert read(tmp_path, name, content) == ["Bye!"]
+        assert read(tmp_path, name, content, "Hello!") == ["Bye!"]
+        assert read(tmp_path, f"text-{name}", content.replace(b"Hello!", b"text")) == ["Bye!"]
+    remark = f"{tmp_path / name}: line 1, 'Hello!', is read as the header, not as a sentence"
+    assert lines == ([remark] if said else [])
 
 
 @pytest.mark.parametrize(
