@@ -42,7 +42,8 @@ class Command(TyperCommand):
             value = typed.get(error.param.name or "") if error.param else None
             if error.param is None or value is None:  # one is missing
                 raise
-            raise BadBenchmark(f"{error.param.opts[0]} is {shortened(value)}; a whole number is needed") from None
+            kind = "whole number" if "integer" in error.message else "number"
+            raise BadBenchmark(f"{error.param.opts[0]} is {shortened(value)}; a {kind} is needed") from None
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ ONE_SIZE = "give one number of sentences, such as 100, or a fraction of the corp
         (["run", "--fractions", "0.1", "--sizes", "5"], "choose one"),
         (["run", "--workers", "two"], "--workers is 'two'"),
         (["run", "--seeds", "abc"], "--seeds is 'abc'; a whole number is needed"),
+        (["compare", "--margin", "abc"], "--margin is 'abc'; a number is needed"),
         (["run", "--device", "tpu"], "'auto', 'cpu', 'cuda'"),
         (["run", "--processes", "8", "--launcher", "slurm", "--dry-run"], "sbatch --gpus=8 --wrap 'cseb run"),
         (["run", "--processes", "8", "--launcher", "ray", "--dry-run"], "job submit --entrypoint-num-gpus=8 -- cseb"),
