@@ -72,7 +72,7 @@ def _store(file: Path, vectors: Vectors) -> None:
     except (OSError, ValueError) as error:  # ValueError: a null character in the name
         reason = getattr(error, "strerror", None) or error
         raise BadData(
-            f"the folder of vectors {str(file.parent)[:200]} cannot be used: {reason}; free some space"
+            f"the folder of vectors {str(file.parent)[:200]} cannot be used: {reason}; free space, or name another"
         ) from None
 
 

@@ -61,7 +61,7 @@ def test_vectors_that_are_not_finite_are_not_stored(tmp_path: Path) -> None:
 
 def test_a_folder_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(BadData, match=r"the folder of vectors .* cannot be used: "):
+    with pytest.raises(BadData, match=r"the folder of vectors .* cannot be used: .*; free space, or name another"):
         stored(tmp_path / "file", KEY, lengths)(["a"])
 
 
