@@ -41,17 +41,18 @@ def of_tasks(names: Sequence[str]) -> dict[str, Options]:
     return {f"{name.replace(':', '-')}.md": {"tasks": name} for name in names}
 
 
-SKD = "skd+outside_teacher(encoder='sentence-transformers/all-MiniLM-L6-v2')"
-
-
 def domain(task: str) -> dict[str, Options]:
     """Return the tables of a domain: scores of its own task and of the STS sets."""
     return {
         "few-shot.md": {"tasks": task},
         "sts.md": {"tasks": "sts"},
-        "compare.md": {"tasks": task, "baseline": "mean"},
+        "compare.md": {"tasks": task, "baseline": "mean+own_modules"},
+        "compare-mean.md": {"tasks": task, "baseline": "mean"},
         "compare-sts.md": {"tasks": "sts", "baseline": "mean"},
-        "curves.svg": {"tasks": task, "methods": f"crops,msse+mean,simcse+mean,{SKD},mean"},
+        "curves.svg": {
+            "tasks": task,
+            "methods": "crops+own_modules,simcse+mean+own_modules,skd+own_teacher+own_modules,mean+own_modules",
+        },
     }
 
 
