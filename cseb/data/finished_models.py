@@ -10,7 +10,7 @@ from typing import Any
 
 from cseb.data import bounded
 from cseb.data.files import written
-from cseb.data.weights import MODULES, matching, optional_object, sha256_of
+from cseb.data.weights import MODULES, PARTS, matching, optional_object, sha256_of, tree_sha256
 from cseb.errors import BadData, BadResults
 
 LIBRARY_CONFIG = "config_sentence_transformers.json"
@@ -30,6 +30,14 @@ class Module:
 def is_finished(folder: Path) -> bool:
     """Return whether the files of an encoder say how its sentence vectors are made."""
     return any((folder / name).is_file() for name in (MODULES, ORIGIN))
+
+
+def finished_sha256(folder: Path) -> str:
+    """Return the hash of the files that decide how a finished model pools, and what it does before and after.
+
+    Other files are left out: a hub snapshot gets more of them when other commands read it.
+    """
+    return tree_sha256(folder, {path for pattern in (MODULES, ORIGIN, *PARTS) for path in folder.glob(pattern)})
 
 
 def refuse_taken(folder: Path) -> None:

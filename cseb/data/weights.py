@@ -129,8 +129,13 @@ def locate_modules(name: str) -> Path:
 
 def modules_sha256(folder: Path) -> str:
     """Return the hash of names, lengths and bytes of all files that sentence-transformers may read."""
+    return tree_sha256(folder, (path for path in folder.rglob("*") if path.is_file() and path.suffix in MODULE_FILES))
+
+
+def tree_sha256(folder: Path, files: Iterable[Path]) -> str:
+    """Return the hash of names in a folder, lengths and bytes of files below it."""
     total = hashlib.sha256()
-    for path in sorted(path for path in folder.rglob("*") if path.is_file() and path.suffix in MODULE_FILES):
+    for path in sorted(files):
         total.update(f"{path.relative_to(folder).as_posix()}\0{path.stat().st_size}\0".encode())
         with path.open("rb") as stream:
             total.update(hashlib.file_digest(stream, "sha256").digest())
@@ -186,7 +191,7 @@ def external_contents(named: Iterable[tuple[str, str, str]]) -> dict[str, str]:
         kind = facts(part).external[option]
         if kind == "embedder":
             try:
-                hashes[name] = embedder_sha256(name)
+                hashes[name] = _embedder(name)
             except BadData as error:
                 raise BadData(f"{part}: {option}: {error}; {EMBEDDERS}") from None
         elif kind == "encoder":
@@ -200,7 +205,7 @@ def external_contents(named: Iterable[tuple[str, str, str]]) -> dict[str, str]:
     return hashes
 
 
-def embedder_sha256(name: str) -> str:
+def _embedder(name: str) -> str:
     """Return the hash of a finished encoder: a file of vectors, a folder or a hub name. Raises: BadData."""
     kind, colon, rest = name.partition(":")
     if kind == "st" and colon:

@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
 
-from cseb.data.finished_models import own_modules_sha256
-from cseb.data.weights import embedder_sha256, external_contents
+from cseb.data.finished_models import finished_sha256, own_modules_sha256
+from cseb.data.weights import external_contents
 from cseb.methods import third_party
 from cseb.methods.recipe import Recipe
 from cseb.methods.spec import Method
@@ -86,7 +86,7 @@ def external_inputs(method: Method, folder: Path) -> tuple[Source, ...]:
     if method.head.name == "own_modules":
         contents[method.head.name] = own_modules_sha256(folder)
     if method.stages is not None and method.stages.name == "own_teacher":
-        contents[method.stages.name] = embedder_sha256(str(folder))
+        contents[method.stages.name] = finished_sha256(folder)
     return tuple(Source(name=name, sha256=sha256) for name, sha256 in contents.items())
 
 

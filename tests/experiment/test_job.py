@@ -98,7 +98,8 @@ def test_the_files_of_a_finished_encoder_are_part_of_the_key_where_it_is_the_tea
         (encoder / "modules.json").write_text(json.dumps(listed))
         (encoder / "1_Pooling" / "config.json").write_text(json.dumps({f"pooling_mode_{pooling}_tokens": True}))
         seen.append(key())
-    (encoder / "LICENCE").write_text("which decides nothing")
+    for name in ("LICENCE", "data_config.json", "train_script.py"):  # which decide nothing
+        (encoder / name).write_text("{}")
     assert len({*seen}) == 3 and key() == seen[-1]
 
 
