@@ -161,10 +161,15 @@ def pairs_to_rate(sentences: Sequence[str], count: int, embeds: Sequence[Embed])
     return [pairs[place] for place in order(count, 0)]
 
 
-def write_pairs(file: Path, pairs: Sequence[tuple[str, str]]) -> None:
-    """Write pairs as CSV, with an empty column `score` and the mark by which Excel knows UTF-8. Raises: BadResults."""
+def refuse_written(file: Path) -> None:
+    """Refuse to replace a file of pairs. Raises: BadResults."""
     if file.exists():
         raise BadResults(f"{file} exists and may contain ratings; rename it to write new pairs")
+
+
+def write_pairs(file: Path, pairs: Sequence[tuple[str, str]]) -> None:
+    """Write pairs as CSV, with an empty column `score` and the mark by which Excel knows UTF-8. Raises: BadResults."""
+    refuse_written(file)
     text = io.StringIO()
     csv.writer(text).writerows([("sentence1", "sentence2", "score"), *((*pair, "") for pair in pairs)])
     with written(file):

@@ -99,6 +99,7 @@ def _pairs(trials: Trials, count: int) -> Recommendation:
     from cseb.embedders.word_vectors import TfIdf
 
     file = trials.folder.with_name(f"{trials.folder.stem}-pairs.csv")
+    examples.refuse_written(file)
     options = EncoderOptions(**{name: trials.settings[name] for name in ("device", "trust_remote_code")})
     sentences = examples.sampled(trials.sentences)
     embeds: list[Embed] = [find(trials.as_it_is, options).open(), TfIdf(trials.sentences)]

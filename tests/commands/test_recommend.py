@@ -171,6 +171,8 @@ def test_pairs_to_rate_become_examples(ask: Callable[..., object], tmp_path: Pat
         ask(eval=file)
     file.write_text("\n".join([head, *(f"{row}{n % 5}" for n, row in enumerate(rows))]), encoding="utf-8")
     assert len(ask(eval=file, dry_run=True).rows) == 3
+    with pytest.raises(CsebError, match="may contain ratings"):  # before sentences are drawn: there are too few of them
+        ask(eval=None, methods=None, make_pairs=4000)
 
 
 @pytest.mark.parametrize(
