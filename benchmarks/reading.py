@@ -25,7 +25,7 @@ LINES = {  # method: label, embedding, colour, line style
     "cls": ("untrained", "[CLS]", REFERENCE, ":"),
     "simcse+mean": ("SimCSE", "mean", "tab:blue", "-"),
     "simcse": ("SimCSE", "[CLS]", "tab:blue", ":"),
-    "tsdae": ("TSDAE", "[CLS]", "tab:orange", ":"),
+    "tsdae": ("TSDAE", "[CLS]", "tab:green", ":"),
 }
 UNTRAINED = ("mean", "first_last", "cls")  # the same at every size
 
