@@ -40,7 +40,7 @@ def million_tokens(folder: Path) -> int:
 def encoders(folder: Path) -> list[Path]:
     """Return the folders of one encoder each, first those of one run of pre-training."""
     folders = (path.parent for path in folder.glob("*/few-shot.csv"))
-    return sorted(folders, key=lambda path: ("seed" in path.name, path.name.startswith("mini"), million_tokens(path)))
+    return sorted(folders, key=lambda path: ("seed" in path.name, million_tokens(path)))
 
 
 def scores(folder: Path) -> Scores:
@@ -68,8 +68,6 @@ def draw(folder: Path) -> Figure:
         ends = [LineEnd(words, "TF-IDF", REFERENCE)]
         axes.axhline(words, color=REFERENCE, linestyle="-.", linewidth=1)
         for method, (label, embedding, colour, style) in LINES.items():
-            if (method, size) not in values[-1]:
-                continue
             means, spreads = zip(*(each[method, size] for each in values), strict=True)
             axes.errorbar(tokens, means, spreads, color=colour, linestyle=style, marker="o", markersize=3)
             ends.append(LineEnd(means[-1], f"{label}, {embedding}", colour))
