@@ -26,7 +26,8 @@ REDUCTION = 4  # of the batch size at test, after memory has run out
 # Dropout rates in the configurations of all families.
 DROPOUTS = (
     "hidden_dropout_prob", "attention_probs_dropout_prob", "dropout", "attention_dropout", "embedding_dropout",
-    "mlp_dropout", "hidden_dropout", "resid_pdrop", "embd_pdrop", "attn_pdrop", "dropout_rate",
+    "mlp_dropout", "hidden_dropout", "resid_pdrop", "embd_pdrop", "attn_pdrop", "dropout_rate", "embed_dropout",
+    "resid_dropout", "residual_dropout",
 )  # fmt: skip
 
 

@@ -123,7 +123,8 @@ def check_dropout(name: str, shape: interface.Shape) -> None:
     """Raise BadSpec if the encoder has no dropout, which has to make the views differ."""
     if shape.dropout == 0:
         raise BadSpec(
-            f"{name}: this encoder's dropout rates are all 0, so both views are equal; add +recipe(dropout=0.1)"
+            f"{name}: this encoder's dropout rates are all 0, so both views are equal; add +recipe(dropout=0.1), or, "
+            "if the network has no dropout, other views, such as +delete"
         )
 
 

@@ -20,15 +20,16 @@ from cseb.methods.option_types import Count, DropoutRate, Rate
 from cseb.parts import Rendering
 from cseb.parts.base import BasePart, EncoderPart, check_dropout
 
-# Rates that a module has as a number: attention of ModernBERT and Llama, attention of T5, all layers of OPT and others.
+# Rates that are numbers: of a module (attention of ModernBERT, Llama and T5, all layers of OPT), or, in Falcon, of the
+# configuration, which is read in each forward pass.
 BARE_RATES = ("attention_dropout", "dropout", "hidden_dropout", "embedding_dropout", "residual_dropout")
 
 
 @contextmanager
 def dropout_at(backbone: nn.Module, rate: float) -> Iterator[None]:
     """Set every dropout rate of the backbone to `rate` within this context."""
-    own: list[tuple[nn.Module, str, float]] = []
-    for module in backbone.modules():
+    own: list[tuple[Any, str, float]] = []
+    for module in (*backbone.modules(), backbone.config):
         for name in ("p",) if isinstance(module, nn.Dropout) else BARE_RATES:
             value = getattr(module, name, None)  # 0 where so configured
             if isinstance(value, (int, float)) and not isinstance(value, bool):

@@ -41,7 +41,7 @@ def test_at_rate_0_views_are_equal_and_at_others_they_differ(tiny: Tiny, family:
         assert torch.equal(seeded(AtRate(0.1), model, 3), seeded(lambda encoder, *rest: encoder(*rest), model, 3))
 
 
-@pytest.mark.parametrize("family", ["t5", "opt", "llama"])
+@pytest.mark.parametrize("family", ["t5", "opt", "llama", "falcon", "gpt_neo", "starcoder2"])
 def test_rates_that_are_no_dropout_layers_are_set_too(tmp_path: Path, family: str) -> None:
     folder = script_of("families").made(family, tmp_path)
     model = encoder_in(folder, "simcse+mean+recipe(dropout=0.1)").train()
