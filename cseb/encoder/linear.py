@@ -82,7 +82,11 @@ class OneDNN(TorchFunctionMode):
     ) -> Any:
         """Called by PyTorch in place of `func`."""
         if func is F.linear and not kwargs and len(args) == 3 and _suits(args[0], args[1]):
-            return _Linear.apply(*args)  # type: ignore[no-untyped-call]
+            x, *weights = args
+            rows = _Linear.apply(x.flatten(0, -2), *weights)  # type: ignore[no-untyped-call]
+            return rows.unflatten(
+                0, x.shape[:-1]
+            )  # here, as networks may change a view of ours in place, not _Linear's
         return func(*args, **(kwargs or {}))
 
 
@@ -97,6 +101,8 @@ def _suits(x: Tensor, weight: Tensor) -> bool:
 
 
 class _Linear(torch.autograd.Function):
+    """A linear layer of rows: (N, I), (O, I) and (O,) or None to (N, O)."""
+
     @staticmethod
     def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         ctx.save_for_backward(x, weight)
@@ -107,16 +113,15 @@ class _Linear(torch.autograd.Function):
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
         x, weight = ctx.saved_tensors
         needed = ctx.needs_input_grad
-        rows = gradient.flatten(0, -2)
         return (
             _product(gradient, weight.t().contiguous()) if needed[0] else None,
-            _product(rows.t().contiguous(), x.flatten(0, -2).t().contiguous()) if needed[1] else None,
-            rows.sum(0) if needed[2] else None,
+            _product(gradient.t().contiguous(), x.t().contiguous()) if needed[1] else None,
+            gradient.sum(0) if needed[2] else None,
         )
 
 
 def _product(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """Return `x` (..., I) times the transpose of `weight` (O, I), plus `bias` (O,): (..., O)."""
+    """Return `x` (N, I) times the transpose of `weight` (O, I), plus `bias` (O,): (N, O)."""
     product: Tensor = torch.ops.mkldnn._linear_pointwise(x, weight, bias, "none", [], "")
     return product
 

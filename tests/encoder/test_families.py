@@ -1,14 +1,18 @@
 """What is known of families of encoders, and the table of families, views and parts in the docs."""
 
+import re
 from pathlib import Path
 
 import pytest
 
 from benchmarks.marked import with_table
+from cseb.encoder import linear
 from cseb.encoder.families import BIDIRECTIONAL, DECODER, family_of
 from cseb.encoder.interface import BOTH_SIDES, GIVEN
 from cseb.parts.base import NEEDS
 from tests.conftest import ROOT, script_of
+
+needs_onednn = pytest.mark.skipif(not linear.available(), reason="this PyTorch cannot take oneDNN")
 
 
 @pytest.mark.parametrize("name", ["bert", "roberta", "xlm-roberta", "electra", "albert", "deberta-v2", "modernbert"])
@@ -33,6 +37,17 @@ def test_the_table_of_the_docs_is_what_the_checks_say_and_every_cell_of_it_train
     assert with_table(page, script.MARKER, script.made_table(tmp_path, train=True)) == page, (
         "run python -m benchmarks.families"
     )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("library", ["blas", pytest.param("onednn", marks=needs_onednn)])
+def test_every_supported_family_trains(tmp_path: Path, library: linear.Library) -> None:
+    script = script_of("families")
+    cell, _ = re.findall(r"(?m)^\| (`albert`.*) \| (supported) \|$", (ROOT / script.PAGE).read_text("utf-8"))[0]
+    names = re.findall("`(.+?)`", cell)
+    assert len(names) > 50
+    with linear.taking(library):
+        assert [name for name in names if not script.trained(script.made(name, tmp_path), "+delete", "yes")] == []
 
 
 def test_two_rows_of_the_table_are_what_the_checks_say(tmp_path: Path) -> None:
