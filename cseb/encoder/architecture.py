@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch import nn
 from transformers import AutoConfig
 
 from cseb.data import checkpoint
@@ -62,7 +63,7 @@ def _check(folder: Path, trust_remote_code: bool, _stamps: object) -> None:
     else:
         network = _network(folder, config)
         _fits(folder, network)
-        rows = _rows(network, config)
+        rows = _words(folder, network).num_embeddings
         if (positions := position_limit(network)) < tokenizers.FEWEST:
             raise BadData(
                 f"encoder {folder}: it has {quantity(positions, 'position')}; {tokenizers.FEWEST} or more are needed"
@@ -106,9 +107,13 @@ def _fits(folder: Path, network: Any) -> None:
         )
 
 
-def _rows(network: Any, config: Any) -> int:
-    """Return the number of tokens that have an embedding."""
+def _words(folder: Path, network: Any) -> nn.Embedding:
+    """Return the word embeddings, which parts read and change. Raises: BadData if they are no `nn.Embedding`."""
     try:
-        return int(network.get_input_embeddings().num_embeddings)
-    except (AttributeError, NotImplementedError):
-        return int(config.vocab_size)
+        words = network.get_input_embeddings()
+    except NotImplementedError:
+        words = None
+    if not isinstance(words, nn.Embedding):
+        found = "it has no word embeddings" if words is None else f"its word embeddings are a {type(words).__name__}"
+        raise BadData(f"encoder {folder}: {found}; take an encoder with an nn.Embedding, such as BERT")
+    return words

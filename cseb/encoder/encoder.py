@@ -70,8 +70,8 @@ class Encoder(nn.Module):
         outputs = self._outputs(self.backbone, ids, mask, needs)
         h = self._pooled(outputs, ids, mask, anchor)
         attentions = outputs.attentions if interface.ATTENTIONS in needs else ()
-        if interface.ATTENTIONS in needs and not attentions:
-            raise BadSpec("this encoder returns no attention maps; use a method without ami, or another encoder")
+        if interface.ATTENTIONS in needs and not (attentions and attentions[0].shape[-1] == ids.shape[1]):
+            raise BadSpec("this encoder returns no full attention maps; use a method without ami, or another encoder")
         layers = outputs.hidden_states if interface.LAYERS in needs else ()
         return interface.EncodedView(h, self.project(h), ids, mask, content, layers, attentions)
 

@@ -64,11 +64,15 @@ def position_limit(backbone: nn.Module) -> int:
 BIDIRECTIONAL = Family()
 DECODER = Family(GIVEN - {BOTH_SIDES, POOLED, EMBEDDINGS}, "last", "a decoder, trained with causal attention")
 T5 = Family(GIVEN - {POOLED, EMBEDDINGS, LANGUAGE}, "mean", "the encoder of a T5 model")
+FAMILIES = {
+    **dict.fromkeys(TEXT_ENCODERS, T5),
+    "eurobert": Family(GIVEN - {EMBEDDINGS}, what="a EuroBERT, which has word embeddings alone"),
+}
 
 
 def family_of(model_type: str) -> Family:
     """Return the family of a `model_type`; decoders have a causal language model and no masked one in transformers."""
-    if model_type in TEXT_ENCODERS:
-        return T5
+    if model_type in FAMILIES:
+        return FAMILIES[model_type]
     causal = model_type in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES and model_type not in MODEL_FOR_MASKED_LM_MAPPING_NAMES
     return DECODER if causal else BIDIRECTIONAL

@@ -67,6 +67,7 @@ class Shape:
     vocabulary: int = 0  # V
     language: bool = False  # carries its pre-trained masked-LM head
     first_position: int | None = None  # id of the first position, None if positions cannot be set
+    embedding_width: int | None = None  # of the embedding layer, if the configuration names it
     folder: Path | None = None  # of its files
     family: Family = Family()
 

@@ -81,6 +81,7 @@ transformers_logging.disable_progress_bar()
 SENTENCES_AT_ONCE = 1000  # per call of the tokenizer
 # Families whose self-attention modules return the heads separately, before the output projection.
 OPEN_ATTENTION = ("bert", "roberta", "xlm-roberta", "camembert", "electra")
+EMBEDDING_WIDTHS = ("embedding_size", "input_embedding_size")  # names in configurations
 # Families that accept position ids, and whether these start after the padding id.
 POSITIONED = {
     **dict.fromkeys(("bert", "electra", "distilbert"), False),
@@ -121,6 +122,7 @@ def shape_of(folder: Path, dropout: float | str = "model", trust_remote_code: bo
             first_position=_first_position(config),
             folder=folder,
             family=family_of(config.model_type),
+            embedding_width=next((width for name in EMBEDDING_WIDTHS if (width := getattr(config, name, None))), None),
         )
     except (AttributeError, TypeError) as error:
         raise BadData(f"encoder {folder}: its config.json does not describe a Transformer encoder ({error})") from None

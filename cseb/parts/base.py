@@ -128,6 +128,15 @@ def check_dropout(name: str, shape: interface.Shape) -> None:
         )
 
 
+def check_embedding_width(name: str, shape: interface.Shape) -> None:
+    """Raise BadSpec if the embedding layer has another width than the layers behind it."""
+    if shape.embedding_width not in (None, shape.width):
+        raise BadSpec(
+            f"{name}: this encoder's embeddings have {shape.embedding_width} features and its layers {shape.width}; "
+            f"{name} needs one width; take another encoder"
+        )
+
+
 def check_attention(name: str, shape: interface.Shape) -> None:
     """Raise BadSpec if the self-attention modules of the encoder cannot be changed."""
     if not shape.open_attention:

@@ -8,7 +8,8 @@ import pytest
 from benchmarks.marked import with_table
 from cseb.encoder import linear
 from cseb.encoder.families import BIDIRECTIONAL, DECODER, family_of
-from cseb.encoder.interface import BOTH_SIDES, GIVEN
+from cseb.encoder.interface import BOTH_SIDES, EMBEDDINGS, GIVEN
+from cseb.errors import BadSpec
 from cseb.parts.base import NEEDS
 from tests.conftest import ROOT, script_of
 
@@ -24,6 +25,20 @@ def test_encoders_see_both_sides(name: str) -> None:
 def test_decoders_are_those_that_only_name_next_words(name: str) -> None:
     assert family_of(name) == DECODER
     assert BOTH_SIDES not in DECODER.gives
+
+
+def test_the_embedding_layer_of_eurobert_has_another_name() -> None:
+    assert {EMBEDDINGS} == GIVEN - family_of("eurobert").gives
+
+
+def test_quantised_word_embeddings_are_refused(tmp_path: Path) -> None:
+    assert "its word embeddings are a QuantEmbedding" in script_of("families").checked("ibert", tmp_path)
+
+
+def test_attention_maps_of_a_window_are_refused(tmp_path: Path) -> None:
+    script = script_of("families")
+    with pytest.raises(BadSpec, match="returns no full attention maps"):
+        script.trained(script.made("longformer", tmp_path), "+delete+ami(layers=(0,1))", "yes")
 
 
 def test_everything_that_a_family_may_lack_has_words_for_it() -> None:

@@ -17,7 +17,7 @@ from cseb.encoder.interface import EMBEDDINGS
 from cseb.errors import BadSpec
 from cseb.methods.option_types import Count, Positive, Rate, Size
 from cseb.parts import LossInputs, Reads, reads
-from cseb.parts.base import EncoderPart, LossTerm
+from cseb.parts.base import EncoderPart, LossTerm, check_embedding_width
 from cseb.parts.terms.infonce import info_nce
 from cseb.parts.tuning import layers_of, meta_backbone
 
@@ -163,6 +163,7 @@ class LearntMaskNCE(EncoderPart, LossTerm):
         self.layers, self.width = shape.layers, shape.width
         if (backbone := meta_backbone(shape.folder)) is not None:
             self.masked(backbone)
+        check_embedding_width("learnt_mask_nce", shape)
 
     def pools(self, pooler: Any) -> None:
         """Raise BadSpec on a prompt, whose position the tokens of a view do not contain."""
@@ -172,11 +173,6 @@ class LearntMaskNCE(EncoderPart, LossTerm):
     def masked(self, backbone: Any) -> list[nn.Module]:
         """Return the `points` modules whose outputs are masked. Raises: BadSpec."""
         layers = layers_of(backbone, self.layers, "learnt_mask_nce")
-        if (narrow := getattr(backbone.config, "embedding_size", self.width)) != self.width:
-            raise BadSpec(
-                f"learnt_mask_nce: this encoder's embeddings have {narrow} features and its layers {self.width}, and "
-                "masks are of one width; take another encoder"
-            )
         return [backbone.embeddings, *layers[: self.points - 1]]
 
     def setup(self, encoder: Encoder) -> None:

@@ -15,10 +15,11 @@ from transformers import AutoConfig
 from cseb.data import checkpoint
 from cseb.data.weights import locate
 from cseb.encoder.encoder import Encoder
+from cseb.encoder.interface import EMBEDDINGS
 from cseb.errors import BadData, BadSpec, first_line
 from cseb.methods.option_types import Rate
 from cseb.parts import ALL, LossInputs, reads
-from cseb.parts.base import EncoderPart, LossTerm, check_mask_token
+from cseb.parts.base import EncoderPart, LossTerm, check_embedding_width, check_mask_token
 from cseb.parts.terms.masked_language_modelling import corrupt, joined, load_masked_lm, select
 
 ROWS = 32  # filled in at once; logits over a vocabulary are large
@@ -81,8 +82,8 @@ class RTD(EncoderPart, LossTerm):
     "self", the encoder's own files with their masked-LM head, or a folder or hub name. fill: "argmax_all" puts its best
     guess everywhere, "argmax_masked" at the selected tokens alone, "sample" draws there. on: the vector it is given,
     "z" after the head or "h" before it. count: "all" positions, padding included, or the "real" ones. Source: Chuang et
-    al. 2022 (DiffCSE); authors' code. Raises: BadSpec on an encoder without a mask token, or, for "self", without that
-    head, and on a generator of another vocabulary; BadData if there is no generator of this name.
+    al. 2022 (DiffCSE); authors' code. Raises: BadSpec on an encoder without a mask token, with narrower embeddings, or,
+    for "self", without that head, and on a generator of another vocabulary; BadData if there is no such generator.
     """
 
     preset: ClassVar = {"weight": 0.005}  # DiffCSE release
@@ -91,6 +92,7 @@ class RTD(EncoderPart, LossTerm):
     external: ClassVar[Mapping[str, str]] = {"generator": "encoder"}
     own: ClassVar[Mapping[str, str]] = {"generator": "self"}
     requires: ClassVar[str] = "generator, second encoder"
+    needs: ClassVar[frozenset[str]] = frozenset({EMBEDDINGS})
     views: ClassVar[int] = 1
     rate: Rate = 0.3
     generator: str = "distilbert-base-uncased"
@@ -104,6 +106,7 @@ class RTD(EncoderPart, LossTerm):
         if not self.generator:
             raise BadSpec(f"rtd: generator is {self.generator!r}; it must be self, or name a masked-language model")
         check_mask_token("rtd", shape)
+        check_embedding_width("rtd", shape)
         if self.generator == "self" and not shape.language:
             raise BadSpec("rtd: this encoder's files have no masked-LM head; name another model as generator")
         self.place = find_generator(self.generator, shape.folder, shape.vocabulary)

@@ -98,13 +98,15 @@ def test_weights_learn_from_the_last_pass_alone_and_no_hook_is_left(tiny: Tiny) 
 UNMASKABLE = [
     ("AlbertConfig", "the layers of this encoder are no separate modules"),  # one for all
     ("ElectraConfig", "embeddings have 8 features and its layers 16"),
+    ("RemBertConfig", "embeddings have 8 features and its layers 16"),
 ]
 
 
 @pytest.mark.parametrize(("family", "message"), UNMASKABLE)
 def test_an_encoder_that_cannot_be_masked_is_refused(tmp_path: Path, tiny: Tiny, family: str, message: str) -> None:
     shutil.copytree(tiny("bert"), tmp_path, dirs_exist_ok=True)
-    sizes = {"embedding_size": 8, "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2}
+    sizes = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2}
+    sizes |= {"embedding_size": 8, "input_embedding_size": 8}
     config = getattr(transformers, family)(vocab_size=200, pad_token_id=0, **sizes)
     transformers.AutoModel.from_config(config).save_pretrained(tmp_path)
     with pytest.raises(BadSpec, match=message):

@@ -1,5 +1,6 @@
 """Terms with networks of their own: what those read, which weights are trained, and which stay."""
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
+from transformers import AutoModelForMaskedLM, ElectraConfig
 
 from cseb.errors import BadData, BadSpec
 from cseb.methods.grammar import parse_method
@@ -46,6 +48,14 @@ def rtd(built: Built) -> RTD:
 
 
 DIFFCSE = "diffcse+rtd(generator=self{})+bn_mlp(inner=8)"
+
+
+def test_a_vector_wider_than_an_embedding_is_refused(tiny: Tiny, tmp_path: Path) -> None:
+    shutil.copytree(tiny("bert"), tmp_path, dirs_exist_ok=True)
+    config = ElectraConfig(vocab_size=200, embedding_size=8, hidden_size=16, num_hidden_layers=2, num_attention_heads=2)
+    AutoModelForMaskedLM.from_config(config).save_pretrained(tmp_path)
+    with pytest.raises(BadSpec, match="rtd: this encoder's embeddings have 8 features and its layers 16"):
+        check(parse_method("diffcse+rtd(generator=self)").at(1.0), tmp_path)
 
 
 def test_detection_is_cross_entropy_over_what_counts() -> None:
