@@ -67,6 +67,7 @@ T5 = Family(GIVEN - {POOLED, EMBEDDINGS, LANGUAGE}, "mean", "the encoder of a T5
 FAMILIES = {
     **dict.fromkeys(TEXT_ENCODERS, T5),
     "eurobert": Family(GIVEN - {EMBEDDINGS}, what="a EuroBERT, which has word embeddings alone"),
+    "longformer": Family(GIVEN - {EMBEDDINGS}, what="a Longformer, which pads batches before it embeds them"),
 }
 
 

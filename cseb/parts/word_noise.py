@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from cseb.encoder.encoder import Encoder
@@ -77,7 +78,8 @@ class NoisedWords:
         with random_stream("views"):
             low, high = self.snr
             decibels = torch.randint(low, high + 1, words.shape[:2], device=words.device)
-            dropped = nn.functional.dropout(words, self.rate)
+            dropped = F.dropout(words, self.rate)
+            spared = F.pad(spared, (0, words.shape[1] - spared.shape[1]))  # Longformer pads batches itself
             copies = (gaussian(words, decibels), centred(words), background(words), dropped)
             return mix_copies(words, copies, self.kinds, self.keep, spared)
 

@@ -27,8 +27,9 @@ def test_decoders_are_those_that_only_name_next_words(name: str) -> None:
     assert BOTH_SIDES not in DECODER.gives
 
 
-def test_the_embedding_layer_of_eurobert_has_another_name() -> None:
-    assert {EMBEDDINGS} == GIVEN - family_of("eurobert").gives
+@pytest.mark.parametrize("name", ["eurobert", "longformer"])
+def test_embedding_layers_that_parts_cannot_use(name: str) -> None:
+    assert {EMBEDDINGS} == GIVEN - family_of(name).gives
 
 
 def test_quantised_word_embeddings_are_refused(tmp_path: Path) -> None:
@@ -39,6 +40,11 @@ def test_attention_maps_of_a_window_are_refused(tmp_path: Path) -> None:
     script = script_of("families")
     with pytest.raises(BadSpec, match="returns no full attention maps"):
         script.trained(script.made("longformer", tmp_path), "+delete+ami(layers=(0,1))", "yes")
+
+
+def test_word_noise_where_the_network_pads_batches_itself(tmp_path: Path) -> None:
+    script = script_of("families")
+    assert script.trained(script.made("longformer", tmp_path), "+word_noise", "dropout")
 
 
 def test_everything_that_a_family_may_lack_has_words_for_it() -> None:
