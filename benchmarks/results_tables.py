@@ -101,6 +101,7 @@ TABLES: Mapping[str, Mapping[str, Options]] = {
         "compare-mean.md": {"baseline": "mean"},
         "../../docs/images/mini-curves.svg": {"methods": "simcse,micse,msse,tsdae,cls,mean,simcse+mean,sif"},
     },
+    "real-mini/cpu": {**standard("simcse+mean"), "compare-mean.md": {"baseline": "mean"}},
     "triples": {
         **standard("simcse"),
         "curves.svg": {"methods": "rcl,continued,simcse-sup+mean,simcse-sup,simcse+mean,simcse,mean,cls"},
