@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from matplotlib.figure import Figure
 
-from cseb.plots.style import REFERENCE, LineEnd, label_lines
+from cseb.plots.style import REFERENCE, LineEnd, Plot, label_lines, save
 from cseb.records.store import Store
 
 FOLDER = Path(__file__).parents[1] / "results" / "few-labels"
@@ -63,4 +63,4 @@ def draw(folder: Path) -> Figure:
 
 
 if __name__ == "__main__":
-    draw(FOLDER).savefig(FOLDER / "labels.svg", metadata={"Date": None})
+    save(Plot(draw(FOLDER), "Accuracy by labels per class."), FOLDER / "labels.svg")

@@ -14,7 +14,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from benchmarks.marked import write_tables
-from cseb.plots.style import REFERENCE, LineEnd, label_lines
+from cseb.plots.style import REFERENCE, LineEnd, Plot, label_lines, save
 
 FOLDER = Path(__file__).parents[1] / "results" / "reading"
 SIZES = (1000, 10_000)
@@ -103,5 +103,5 @@ def shown(cell: tuple[float, float] | None) -> str:
 
 
 if __name__ == "__main__":
-    draw(FOLDER).savefig(FOLDER / "reading.svg", metadata={"Date": None})
+    save(Plot(draw(FOLDER), "Scores by tokens of pre-training."), FOLDER / "reading.svg")
     write_tables(FOLDER / "README.md", "benchmarks/reading.py", {"scores": table(FOLDER)})

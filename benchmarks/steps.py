@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 
 from benchmarks.marked import write_tables
 from benchmarks.reading import Scores, scores, shown, tf_idf
-from cseb.plots.style import REFERENCE, LineEnd, label_lines
+from cseb.plots.style import REFERENCE, LineEnd, Plot, label_lines, save
 
 RESULTS = Path(__file__).parents[1] / "results"
 SIZE = 10_000
@@ -77,5 +77,5 @@ def table(results: Path) -> str:
 
 
 if __name__ == "__main__":
-    draw(RESULTS).savefig(RESULTS / "steps" / "steps.svg", metadata={"Date": None})
+    save(Plot(draw(RESULTS), "Scores by steps of training."), RESULTS / "steps" / "steps.svg")
     write_tables(RESULTS / "steps" / "README.md", "benchmarks/steps.py", {"scores": table(RESULTS)})

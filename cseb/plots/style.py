@@ -44,7 +44,6 @@ SETTINGS: Any = {
     "lines.markersize": 5,
     "pdf.fonttype": 42,  # TrueType, which journals ask for
     "text.parse_math": False,  # a $ in a name is a $
-    "svg.hashsalt": "cseb",  # names inside the file do not change from run to run
 }
 
 
@@ -145,11 +144,14 @@ def undrawn(rows: Sequence[object], drawn: Sequence[object]) -> list[str]:
 
 def save(plot: Plot, out: Path) -> None:
     """Write the same bytes for the same figure, with its caption and without a date. Raises: BadResults."""
+    from matplotlib import rc_context
+
     metadata = {
         ".png": {"Description": plot.caption, "Software": None},
         ".svg": {"Description": plot.caption, "Date": None, "Creator": "cseb"},
         ".pdf": {"Subject": plot.caption, "CreationDate": None, "Creator": "cseb"},
     }[out.suffix]
     content = io.BytesIO()
-    plot.figure.savefig(content, format=out.suffix[1:], dpi=200, metadata=metadata)
+    with rc_context({"svg.hashsalt": "cseb"}):  # names inside the file do not change from run to run
+        plot.figure.savefig(content, format=out.suffix[1:], dpi=200, metadata=metadata)
     write_beside(out, content.getvalue())

@@ -31,12 +31,9 @@ DRAWN: dict[str, Callable[[], Plot]] = {
     ("kind", "ending"), [*((kind, ".svg") for kind in DRAWN), ("seeds", ".png"), ("seeds", ".pdf")]
 )
 def test_the_same_records_give_the_same_file(kind: str, ending: str, tmp_path: Path) -> None:
-    from matplotlib import rc_context
-
     files = [tmp_path / f"{each}{ending}" for each in "ab"]
     for file in files:
-        with rc_context(style.SETTINGS):
-            style.save(DRAWN[kind](), file)
+        style.save(DRAWN[kind](), file)
     first, second = (file.read_bytes() for file in files)
     assert first == second
     assert first.startswith({".png": b"\x89PNG", ".svg": b"<?xml", ".pdf": b"%PDF"}[ending])
