@@ -108,6 +108,12 @@ def test_our_numbers_are_those_of_the_files(script: ModuleType, tmp_path: Path) 
         "method,fraction,size,select,tasks,mean,sd\nct,0.0839,1000,best,sts12@1,1.0,0\n"
         "esimcse+mean,0.0839,1000,best,sts12@1,57.0,0.5\n"
     )
+    cls = tmp_path / "results" / "real-mini" / "cpu-cls"
+    cls.mkdir()
+    (cls / "few-shot.csv").write_text(
+        "method,fraction,size,select,tasks,mean,sd\nct,0.0839,1000,best,sts12@1,2.0,0\n"
+        "rcl-unsup,0.0839,1000,best,sts12@1,57.5,0.5\n"
+    )
     written = tmp_path / "results" / "written"
     written.mkdir()
     (written / "few-shot.csv").write_text(
@@ -123,6 +129,7 @@ def test_our_numbers_are_those_of_the_files(script: ModuleType, tmp_path: Path) 
     )
     rows = cells(script.methods_table(tmp_path))
     assert [rows[name][-2] for name in ("ct", "mean", "rcl")] == ["60.50 ± 0.25", "-- c", "-- b"]
+    assert rows["rcl-unsup"][-2] == "57.50 ± 0.50"
     assert rows["esimcse"][-2] == "57.00 ± 0.50 *"  # ct's points there are not the ones on the GPU
     assert [rows[name][-1] for name in ("ct", "mean", "vascl", "sg-opt", "simcse", "rcl")] == [
         "58.50 ± 0.25", "55.00", "21.13 ± 1.25 *", "-- c", "-- c", "-- b",
