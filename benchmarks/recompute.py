@@ -14,7 +14,9 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 from functools import cache
+from itertools import combinations
 from pathlib import Path
+from statistics import fmean
 
 import numpy as np
 import pandas as pd
@@ -54,8 +56,9 @@ def check_scores(path: Path, folder: Path) -> Iterator[str]:
     select = "last" if path.stem.endswith("-last") or "best" not in set(records(folder).checkpoint) else "best"
     named = path.stem.replace("-", ":").removesuffix(":last")
     for title, escaped, rows in tables(path.read_text("utf-8")):
-        if title.startswith("Dev score by "):
-            yield from check_dev_scores(f"{path.relative_to(ROOT)}, {title}", escaped, rows, folder)
+        checks = {"Dev score by ": check_dev_scores, "Expected best dev score by ": check_expected_best}
+        if check := next((check for beginning, check in checks.items() if title.startswith(beginning)), None):
+            yield from check(f"{path.relative_to(ROOT)}, {title}", escaped, rows, folder)
             continue
         where, heads = f"{path.relative_to(ROOT)}, {title}", [head.replace("\\", "") for head in escaped]
         untrained = "untrained encoders" in title
@@ -93,9 +96,8 @@ def check_scores(path: Path, folder: Path) -> Iterator[str]:
 
 def check_dev_scores(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]], folder: Path) -> Iterator[str]:
     """Return the differences in a table of tuning; the chosen value has the highest score, and is the lowest such."""
-    size = int(re.findall(r", ([\d,]+) sentences?$", title)[0].replace(",", ""))
     for cell, *cells in rows:
-        scores = dev_scores(folder, size).get(method_of(cell), {})
+        scores = dev_scores(folder, _size_of(title)).get(method_of(cell), {})
         printed = {value: text for value, text in zip(heads[1:], cells, strict=True) if text != "--"}
         if printed.keys() != scores.keys():
             yield f"{title}, {cell}: values {', '.join(printed)}, tried {', '.join(scores)}"
@@ -107,6 +109,22 @@ def check_dev_scores(title: str, heads: Sequence[str], rows: Sequence[Sequence[s
                 yield f"{title}, {cell}, {value}: {text}, recomputed {score:.2f}"
             if text.startswith("**") != (value == chosen):
                 yield f"{title}, {cell}, {value}: bold is {text.startswith('**')}"
+
+
+def check_expected_best(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]], folder: Path) -> Iterator[str]:
+    """Return the differences in a table of expected dev scores: means over all sets of as many values."""
+    for cell, *cells in rows:
+        scores = dev_scores(folder, _size_of(title)).get(method_of(cell), {})
+        for head, text in zip(heads[1:], cells, strict=True):
+            drawn = [max(those) for those in combinations(scores.values(), int(head))]
+            expected = fmean(drawn) if drawn else -np.inf
+            if (text != "--") if expected == -np.inf else (text == "--" or differs(text, expected)):
+                yield f"{title}, {cell}, {head}: {text}, recomputed {expected:.2f}"
+
+
+def _size_of(title: str) -> int:
+    """Return the number of sentences at the end of a title."""
+    return int(re.findall(r", ([\d,]+) sentences?$", title)[0].replace(",", ""))
 
 
 GROUPS = ("sts", "transfer", "first16:sts", "first32:sts", "first64:sts", "clinc150", "banking77", "snli", "cr")

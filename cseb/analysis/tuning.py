@@ -42,6 +42,17 @@ def tried(record: Record, options: str) -> str:
     return ", ".join(f"{part}({name}={values.get((part, name))!r})" for part, name, _ in OPTION.findall(options))
 
 
+def expected_best(scores: Collection[float], tried: int) -> float:
+    """Return the expected best of `tried` scores, drawn at random without replacement.
+
+    It is the expected validation performance of Dodge et al. (2019), in the unbiased form of Tang et al. (2020). Minus
+    infinity if all of those drawn may be.
+    """
+    ways = math.comb(len(scores), tried)
+    weighted = ((score, math.comb(below, tried - 1) / ways) for below, score in enumerate(sorted(scores)))
+    return sum(score * weight for score, weight in weighted if weight)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sensitivity:
     """The trials of one method at one size.

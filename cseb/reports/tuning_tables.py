@@ -3,34 +3,61 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from cseb.analysis.tuning import Sensitivity
+from cseb.analysis.tuning import Sensitivity, expected_best
 from cseb.reports.document import MARKED, Column, Entry, Grid
 from cseb.text import plain, quantity
 
 
 def dev_score_grids(tuned: Sequence[Sensitivity]) -> list[Grid]:
-    """Return a table of methods by tried values for each tuned option, training set size and dev task."""
+    """Return two tables of methods for each tuned option, training set size and dev task.
+
+    One has the tried values as columns, the other the number of values tried.
+    """
     alike: dict[tuple[str, int, str, int], list[Sensitivity]] = {}
     for search in tuned:
         alike.setdefault((search.option, search.size, search.tuning.dev, search.seeds), []).append(search)
-    return [_grid(*key, searches) for key, searches in alike.items()]
+    return [grid for key, searches in alike.items() for grid in (_by_value(*key, searches), _by_budget(*key, searches))]
 
 
-def _grid(option: str, size: int, dev: str, seeds: int, searches: Sequence[Sensitivity]) -> Grid:
+def _by_value(option: str, size: int, dev: str, seeds: int, searches: Sequence[Sensitivity]) -> Grid:
     values = sorted({value: None for search in searches for value in search.scores}, key=_order)
+    return _grid(
+        "tuning",
+        f"Dev score by {option}, {quantity(size, 'sentence')}",
+        [plain(value) for value in values],
+        {plain(search.method): [_entry(search, value) for value in values] for search in searches},
+        f"Mean over {quantity(seeds, 'seed')} on {plain(dev)}. {MARKED}: chosen; --: not tried.",
+    )
+
+
+def _by_budget(option: str, size: int, dev: str, seeds: int, searches: Sequence[Sensitivity]) -> Grid:
+    budgets = range(1, max(len(search.scores) for search in searches) + 1)
+    return _grid(
+        "budget",
+        f"Expected best dev score by number of values of {option}, {quantity(size, 'sentence')}",
+        [str(tried) for tried in budgets],
+        {plain(search.method): [_expected(search, tried) for tried in budgets] for search in searches},
+        "If as many of the values above, drawn at random, had been tried. --: not as many, or all may have collapsed.",
+    )
+
+
+def _grid(name: str, title: str, columns: Sequence[str], rows: Mapping[str, Sequence[Entry]], note: str) -> Grid:
+    """Return a table of dev scores. rows: entries by method."""
     return Grid(
-        name="tuning",
-        title=f"Dev score by {option}, {quantity(size, 'sentence')}",
-        columns=(Column(title="method"), *(Column(title=plain(value), numeric=True) for value in values)),
-        rows=tuple(
-            (Entry(text=plain(search.method), code=True), *(_entry(search, value) for value in values))
-            for search in searches
-        ),
-        notes=(f"Mean over {quantity(seeds, 'seed')} on {plain(dev)}. {MARKED}: chosen; --: not tried.",),
+        name=name,
+        title=title,
+        columns=(Column(title="method"), *(Column(title=column, numeric=True) for column in columns)),
+        rows=tuple((Entry(text=method, code=True), *entries) for method, entries in rows.items()),
+        notes=(note,),
         values=(),
     )
+
+
+def _expected(search: Sensitivity, tried: int) -> Entry:
+    score = expected_best(search.scores.values(), tried) if tried <= len(search.scores) else -math.inf
+    return Entry(text="--" if score == -math.inf else f"{score:.2f}")
 
 
 def _entry(search: Sensitivity, value: str) -> Entry:

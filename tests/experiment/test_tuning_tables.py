@@ -2,11 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import combinations
+from math import inf
 from pathlib import Path
+from statistics import fmean
 
 import pytest
 
-from cseb.analysis.tuning import footer, sensitivities
+from cseb.analysis.tuning import expected_best, footer, sensitivities
 from cseb.commands.results import Results
 from cseb.experiment.job import Job
 from cseb.methods.spec import part
@@ -27,13 +30,24 @@ def test_the_footer_and_a_table_say_what_was_chosen_at_what_budget(make: Make) -
         "Chosen: recipe(learning_rate=0.003) for simcse, micse.",
     ]
     assert footer(shown, detail=True) == footer(shown, detail=False)[:1]
-    [grid] = dev_score_grids(shown)
+    grid, budget = dev_score_grids(shown)
     assert grid.title == "Dev score by recipe.learning_rate, 500 sentences"
     assert [column.title for column in grid.columns] == ["method", "0.0001", "0.0003", "0.001", "0.003", "0.01"]
     assert [[entry.whole() for entry in row] for row in grid.rows] == [
         [method, "58.53", "59.00", "59.53", "60.00*", "59.48"] for method in ("simcse", "micse")
     ]
     assert grid.notes == ("Mean over 2 seeds on toy-dev@1. Bold or *: chosen; --: not tried.",)
+    assert budget.title == "Expected best dev score by number of values of recipe.learning_rate, 500 sentences"
+    assert [column.title for column in budget.columns] == ["method", *"12345"]
+    assert [entry.text for entry in budget.rows[0]] == ["simcse", "59.31", "59.66", "59.81", "59.91", "60.00"]
+
+
+def test_the_expected_best_is_the_mean_over_all_sets_of_values() -> None:
+    scores = [3.0, -1.0, 4.0, 4.0, 10.0]
+    for tried in range(1, 6):
+        drawn = [max(those) for those in combinations(scores, tried)]
+        assert expected_best(scores, tried) == pytest.approx(fmean(drawn))
+    assert (expected_best([-inf, 1.0, -inf], 2), expected_best([-inf, 1.0, -inf], 3)) == (-inf, 1.0)
 
 
 def test_the_footer_names_the_size_where_sizes_of_a_method_have_other_values(make: Make) -> None:
@@ -58,10 +72,11 @@ def test_several_tuned_options_are_one_column_each_pair_of_values(make: Make) ->
     trials = {key: record for key, record in records.items() if record.purpose == "tuning"}
     [collapsed] = [key for key, trial in trials.items() if "0.0001" in trial.resolved and trial.seed == 10_000][:1]
     trials[collapsed] = trials[collapsed].model_copy(update={"trace": None, "scores": ()})
-    [grid] = dev_score_grids(sensitivities((r for r in records.values() if r.purpose == "reported"), trials))
+    grid, budget = dev_score_grids(sensitivities((r for r in records.values() if r.purpose == "reported"), trials))
     assert grid.title.startswith("Dev score by recipe.learning_rate, recipe.warmup")
     assert [column.title for column in grid.columns[1:]] == ["0.0001, 5", "0.0001, 7", "0.0003, 5", "0.0003, 7"]
     assert "collapsed" in [entry.text for entry in grid.rows[0]]
+    assert [entry.text == "--" for entry in budget.rows[0][1:]] == [True, False, False, False]
 
 
 def test_a_trial_that_two_searches_share_is_shown_with_the_value_of_each(make: Make) -> None:
@@ -102,7 +117,7 @@ def test_a_value_with_brackets_is_one_value(make: Make) -> None:
             }
             records[key] = record.model_copy(update=changes)
     trials = {key: record for key, record in records.items() if record.purpose == "tuning"}
-    [grid] = dev_score_grids(sensitivities((r for r in records.values() if r.purpose == "reported"), trials))
+    grid, _ = dev_score_grids(sensitivities((r for r in records.values() if r.purpose == "reported"), trials))
     assert grid.title.startswith("Dev score by teacher.encoder, recipe.steps")
     assert sorted(column.title for column in grid.columns[1:]) == [
         f"'a ({rate})', 60" for rate in ("0.0001", "0.0003", "0.001", "0.003")
