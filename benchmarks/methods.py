@@ -29,8 +29,7 @@ SHARE = 0.01  # of the corpus, where low-shot columns look
 CODE = Path("benchmarks") / "published" / "code.csv"
 SIZE = 1_000  # sentences in the columns of our scores
 MINI = Path("results") / "real-mini"  # the methods of the papers, tuned
-MINI_MEAN = MINI / "cpu"  # others on the mean
-MINI_CLS = MINI / "cpu-cls"  # others by [CLS]
+MINI_CPU = MINI / "cpu"  # those made on a CPU
 TUNED = Path("results") / "tuned"  # the same and some more, on the smaller encoder
 REAL = Path("results") / "real"  # the other methods without labels
 WRITTEN = Path("results") / "written"  # methods that need what a language model wrote
@@ -76,12 +75,12 @@ def methods_table(root: Path = ROOT) -> str:
     """One row for each method of the registry, then encoders of words, then what is not offered and why."""
     costs = reversed(_csv(root / "results" / "speed" / "cost.csv"))
     cost = {row["method"]: f"{row['to_simcse']}{MARKS.get(row['setting'], ' §')}" for row in costs}
-    folders = (MINI, MINI_CLS, MINI_MEAN, REAL, TUNED, WRITTEN)
-    mini, mini_cls, mini_mean, real, tuned, written = (_points(root / folder) for folder in folders)
+    folders = (MINI, MINI_CPU, REAL, TUNED, WRITTEN)
+    mini, mini_cpu, real, tuned, written = (_points(root / folder) for folder in folders)
     generated = {
         label: f"{points} ‡" for label, points in written.items() if GENERATED in parse_method(label).data_seen()
     }
-    rows = [_method_row(name, cost, (mini_cls | mini_mean | mini, real | tuned | generated)) for name in METHODS]
+    rows = [_method_row(name, cost, (mini_cpu | mini, real | tuned | generated)) for name in METHODS]
     for words in WORDS:
         printed = _printed([row for row in shipped_rows() if words.printed and row.method == words.printed], None)
         cells = (f"{NONE} d", f"{NONE} a", printed, f"{NONE} e", f"{NONE} e")

@@ -107,11 +107,6 @@ def test_our_numbers_are_those_of_the_files(script: ModuleType, tmp_path: Path) 
     (cpu / "few-shot.csv").write_text(
         "method,fraction,size,select,tasks,mean,sd\nct,0.0839,1000,best,sts12@1,1.0,0\n"
         "esimcse+mean,0.0839,1000,best,sts12@1,57.0,0.5\n"
-    )
-    cls = tmp_path / "results" / "real-mini" / "cpu-cls"
-    cls.mkdir()
-    (cls / "few-shot.csv").write_text(
-        "method,fraction,size,select,tasks,mean,sd\nct,0.0839,1000,best,sts12@1,2.0,0\n"
         "rcl-unsup,0.0839,1000,best,sts12@1,57.5,0.5\n"
     )
     written = tmp_path / "results" / "written"

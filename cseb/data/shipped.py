@@ -27,7 +27,7 @@ ENCODERS: Mapping[str, ShippedEncoder] = {
     "cseb-mini": ShippedEncoder(
         _OPEN / "cseb-mini",
         "comes with cseb: BERT of 4 layers x 256, pre-trained on real English",
-        "2abc130f17b0cba621a0228a1e803b06f35eade0fa603e080f1d157e2d0ff168",
+        "4bc04c39c00296da54823468cbb379677d94c9705eb50bc91d0360b807b02fd1",
     ),
     "cseb-tiny-decoder": ShippedEncoder(
         _OPEN / "cseb-tiny-decoder",
