@@ -86,7 +86,7 @@ TABLES: Mapping[str, Mapping[str, Options]] = {
     },
     **{
         f"reading/{encoder}": standard("mean", tasks=False)
-        for encoder in ("tiny-100", "tiny-300", "tiny-1000", "tiny-1772", "tiny-seed1-2000")
+        for encoder in ("tiny-100", "tiny-300", "tiny-1000", "tiny-2000", "tiny-seed1-2000")
     },
     "real": {
         **standard("simcse"),

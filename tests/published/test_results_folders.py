@@ -49,7 +49,7 @@ def test_the_page_on_reading_shows_every_encoder() -> None:
     assert reading.tf_idf(reading.encoders(reading.FOLDER)) == pytest.approx(64.99, abs=0.005)
     panels = reading.draw(reading.FOLDER).axes
     assert [len(axes.containers) for axes in panels] == [len(reading.LINES)] * len(reading.SIZES)
-    assert [text.get_text() for text in panels[0].get_xticklabels()] == ["100", "300", "1,000", "1,772"]
+    assert [text.get_text() for text in panels[0].get_xticklabels()] == ["100", "300", "1,000", "2,000"]
 
 
 def test_the_page_on_steps_shows_every_method() -> None:
