@@ -119,8 +119,9 @@ def test_the_table_of_the_readme_has_the_scores_of_the_results() -> None:
     lines = [line for line in (ROOT / "README.md").read_text("utf-8").splitlines() if line.startswith("| ")]
     rows = {name: cells for name, *cells in ([cell.strip() for cell in line.split("|")[1:-1]] for line in lines)}
     for name, method in SHOWN.items():
-        found = [scores.get((method, size)) for scores, size in columns]
-        assert rows[name][:5] == [f"{score[0]:.1f}" if score else "" for score in found]
+        ran = columns[:-1] if method.startswith("simcse+mined") else columns  # it has no run of 3,000 steps
+        blank = [""] * (len(columns) - len(ran))
+        assert rows[name][:5] == [*(f"{scores[method, size][0]:.1f}" for scores, size in ran), *blank]
     assert rows["TF-IDF, IDF from the corpus"][:5] == [f"{reading.tf_idf([RESULTS / 'tuned']):.1f}"] * 5
 
 
