@@ -75,12 +75,11 @@ def methods_table(root: Path = ROOT) -> str:
     """One row for each method of the registry, then encoders of words, then what is not offered and why."""
     costs = reversed(_csv(root / "results" / "speed" / "cost.csv"))
     cost = {row["method"]: f"{row['to_simcse']}{MARKS.get(row['setting'], ' §')}" for row in costs}
-    folders = (MINI, MINI_CPU, REAL, TUNED, WRITTEN)
-    mini, mini_cpu, real, tuned, written = (_points(root / folder) for folder in folders)
+    mini, cpu, real, tuned, written = (_points(root / folder) for folder in (MINI, MINI_CPU, REAL, TUNED, WRITTEN))
     generated = {
         label: f"{points} ‡" for label, points in written.items() if GENERATED in parse_method(label).data_seen()
     }
-    rows = [_method_row(name, cost, (mini_cpu | mini, real | tuned | generated)) for name in METHODS]
+    rows = [_method_row(name, cost, (cpu | mini, real | tuned | generated)) for name in METHODS]
     for words in WORDS:
         printed = _printed([row for row in shipped_rows() if words.printed and row.method == words.printed], None)
         cells = (f"{NONE} d", f"{NONE} a", printed, f"{NONE} e", f"{NONE} e")
