@@ -36,10 +36,10 @@ def _by_budget(option: str, size: int, dev: str, seeds: int, searches: Sequence[
     budgets = range(1, max(len(search.scores) for search in searches) + 1)
     return _grid(
         "budget",
-        f"Expected best dev score by number of values of {option}, {quantity(size, 'sentence')}",
+        f"Expected best dev score by number of values tried, {quantity(size, 'sentence')}",
         [str(tried) for tried in budgets],
         {plain(search.method): [_expected(search, tried) for tried in budgets] for search in searches},
-        "If as many of the values above, drawn at random, had been tried. --: not as many, or all may have collapsed.",
+        f"If as many of the values of {option} above, drawn at random, had been tried. --: fewer, or all may collapse.",
     )
 
 

@@ -37,7 +37,7 @@ def test_the_footer_and_a_table_say_what_was_chosen_at_what_budget(make: Make) -
         [method, "58.53", "59.00", "59.53", "60.00*", "59.48"] for method in ("simcse", "micse")
     ]
     assert grid.notes == ("Mean over 2 seeds on toy-dev@1. Bold or *: chosen; --: not tried.",)
-    assert budget.title == "Expected best dev score by number of values of recipe.learning_rate, 500 sentences"
+    assert budget.title == "Expected best dev score by number of values tried, 500 sentences"
     assert [column.title for column in budget.columns] == ["method", *"12345"]
     assert [entry.text for entry in budget.rows[0]] == ["simcse", "59.31", "59.66", "59.81", "59.91", "60.00"]
 
