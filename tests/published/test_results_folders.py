@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 
 from benchmarks import few_labels, reading, recompute, recomputed_scores, recomputed_statements, results_tables, steps
 from cseb import compare, load, report
@@ -23,6 +24,14 @@ PAGES = sorted(path for path in RESULTS.rglob("README.md") if "<!--" in path.rea
 def test_a_results_folder_is_reported(folder: str) -> None:
     result = printed("report", RESULTS / folder, "--format", "csv")
     assert len(result.splitlines()) > 2
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_the_benchmark_file_of_a_folder_names_the_sizes_of_its_records(folder: str) -> None:
+    frame = load(RESULTS / folder).frame()
+    for path in (RESULTS / folder).glob("benchmark-*.yaml"):
+        benchmark = yaml.safe_load(path.read_text("utf-8"))
+        assert set(frame[frame.benchmark == benchmark["name"]]["size"]) == set(benchmark["sizes"])
 
 
 def test_every_folder_has_tables_made_by_one_script() -> None:
