@@ -49,6 +49,9 @@ class Statement:
         folder = ROOT / self.options["folder"] if "folder" in self.options else folder
         select = self.options.get("select", "best")
         tasks = tasks_of(folder, self.options.get("tasks", ""))
+        if not tasks:
+            yield f"{folder.relative_to(ROOT)} has no task {self.options.get('tasks')}"
+            return
         allowed = {">": {"better"}, "<": {"worse"}, "=": {"inconclusive", "equivalent", "identical"}}.get(
             self.relation, {"worse", "inconclusive", "equivalent", "identical", "too few seeds"}
         )

@@ -82,7 +82,7 @@ class Tune(BaseModel):
 
     options: values by option, such as recipe.learning_rate: [1e-4, 1e-3]; of several options every combination. at: the
     training set size, or fraction, of the trials; None for a search at each one of the benchmark. further: how many
-    values may be added to those of an option, as long as the best one is at an edge.
+    values may be added at each edge of those of an option, as long as the best one is there.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
@@ -231,12 +231,14 @@ def _wider(tune: Tune, spaces: Spaces, best: Mapping[tuple[str, int], Settings])
         for name, space in spaces.items():
             option, values = list(space.items())[place]
             chosen = [settings[place][1] for (label, _), settings in best.items() if _group(spaces, label) == name]
-            if len(values) - len(start[name][option]) == tune.further:
-                continue
-            if values[0] in chosen and (lower := _further(values[::-1])) is not None:
+            below = values.index(start[name][option][0])  # the values that were added at each edge
+            above = len(values) - len(start[name][option]) - below
+            lower = _further(values[::-1]) if below < tune.further else None
+            higher = _further(values) if above < tune.further else None
+            if lower is not None and (values[0] in chosen or higher is None):
                 wider[name] = {**space, option: (lower, *values)}
-                wanted = True
-            elif (higher := _further(values)) is not None:
+                wanted |= values[0] in chosen
+            elif higher is not None:
                 wider[name] = {**space, option: (*values, higher)}
                 wanted |= values[-1] in chosen
         if wanted and len(wider) == len(spaces):

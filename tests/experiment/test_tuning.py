@@ -119,6 +119,16 @@ def test_a_value_is_added_for_one_method_if_it_can_be_for_all(make: Make, warmup
     assert choices == {"simcse": f"recipe(learning_rate={chosen})", "tsdae": "recipe(warmup=4)"}
 
 
+def test_values_added_at_one_edge_leave_those_of_the_other(make: Make) -> None:
+    best = {"simcse": 1e-8, "micse": 1e-2}
+    jobs, _ = run(
+        make(methods="simcse,micse", fractions=[0.5], tune={"further": 2}), lambda job: peak(best[job.label])(job)
+    )
+    assert reported(jobs) == {("simcse", 500): {1e-5}, ("micse", 500): {1e-2}}
+    tried = {label: sorted({rate(job) for job in jobs if job.label == label}) for label in best}
+    assert tried["simcse"] == tried["micse"] == [1e-5, 3e-5, *RATES, 1e-2, 3e-2]
+
+
 @pytest.mark.parametrize("best", [1.0, 1e-8])
 def test_the_search_ends_and_says_so_where_the_best_value_stays_at_an_edge(make: Make, best: float) -> None:
     grid = make(methods="simcse", fractions=[0.5], tune={"further": 1})
