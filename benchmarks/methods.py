@@ -45,12 +45,13 @@ LEGEND = """\
 - **reported**: average of seven STS tasks for BERT-base in the papers, lowest to highest where they differ. Another
   encoder is named.
 - **`cseb-mini`**: average of the seven STS tasks, mean ± standard deviation over seeds, trained on 1,000 Wikipedia
-  sentences, each method with the same tuning (`results/real-mini`).
+  sentences, each method tuned in the same way (`results/real-mini`).
 - **`cseb-tiny`**: the same for a smaller encoder (`results/tuned`, `results/real`). `‡`: with generated sentences
   (`results/written`).
 - `*`: in one other form: with options that fit the small encoder or name a teacher, or pooled by the mean.
-- `--`: a, not in a table of the five papers in this form; b, learns from labelled texts, see `results/triples`; c, not
-  run; d, not timed; e, in `results/tuned`."""
+- `--`: a, not in a table of the five papers in this form; b, learns from labelled texts, see `results/triples`,
+  `results/rated-pairs` or `results/few-labels`; c, not run on this encoder in those benchmarks; `results` has pages on
+  documents and decoders; d, not timed; e, in `results/tuned`."""
 
 
 class Words(NamedTuple):

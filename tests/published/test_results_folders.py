@@ -34,6 +34,13 @@ def test_the_benchmark_file_of_a_folder_names_the_sizes_of_its_records(folder: s
         assert set(frame[frame.benchmark == benchmark["name"]]["size"]) == set(benchmark["sizes"])
 
 
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_the_trials_behind_every_run_are_archived_with_it(folder: str) -> None:
+    results = load(RESULTS / folder)
+    trials = {key for record in results.records if record.tuning for key in record.tuning.trials}
+    assert trials <= {record.key for record in results.trials}
+
+
 def test_every_folder_has_tables_made_by_one_script() -> None:
     assert set(results_tables.TABLES) == set(FOLDERS)
     environment = dict(os.environ)
