@@ -35,7 +35,7 @@ $(READY): pyproject.toml constraints.txt
 
 demo: $(READY)  ## the main job on the embedded default: no network, under three minutes on two cores
 	$(BIN)/cseb run
-	$(BIN)/cseb eval words:tf-idf --tasks clinc150
+	$(BIN)/cseb eval words:tf-idf --tasks banking77
 	$(BIN)/cseb report
 
 lint: $(READY)
