@@ -79,7 +79,7 @@ similar sentences, and {kind.remark}.
 It was made by `benchmarks/pretrain` in cseb's repository with the options
 `{command(options)}`:
 {state.step:,} steps, {tokens / 1e6:,.0f} million tokens; the learning rate decayed over the last \
-{decay_steps(state):,} steps. The run took {elapsed:.1f} hours ({computing:.1f} hours of processor time) on
+{decay_steps(state):,} steps. The run took {60 * elapsed:,.0f} minutes ({60 * computing:,.0f} of processor time) on
 {facts["machine"]}.
 `benchmarks/pretrain/TRIALS.md` lists the trials.
 
