@@ -61,7 +61,7 @@ def check_scores(path: Path, folder: Path) -> Iterator[str]:
             yield from check(f"{path.relative_to(ROOT)}, {title}", escaped, rows, folder)
             continue
         where, heads = f"{path.relative_to(ROOT)}, {title}", [head.replace("\\", "") for head in escaped]
-        untrained = "untrained encoders" in title
+        untrained = title.endswith(", encoders")
         selected = "last" if untrained else select
         sizes = [int(number.replace(",", "")) for number in re.findall(r"\(([\d,]+) sentences?\)", title)]
         for cells in rows:

@@ -90,6 +90,16 @@ def groups(records: Iterable[Record], tasks: Sequence[str] = ()) -> list[list[Re
     return list(grouped.values())
 
 
+def distinction(group: Sequence[Record], several: Iterable[Sequence[Record]]) -> str:
+    """Return the conditions, such as task data, in which untrained encoders differ from others of the same tasks."""
+    if not group or not is_untrained(group[0]):
+        return ""
+    first, tasks = group[0], group[0].protocol.tasks
+    others = [each[0] for each in several if is_untrained(each[0]) and each[0].protocol.tasks == tasks]
+    different = [name for name, (value, _) in CONDITIONS.items() if len({value(record) for record in others}) > 1]
+    return plain("; ".join(f"{name} {CONDITIONS[name][1](first)}" for name in different))
+
+
 def narrowed(record: Record, tasks: Sequence[str]) -> Record:
     """Return an untrained record as if it had been scored on these tasks alone.
 

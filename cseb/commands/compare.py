@@ -143,7 +143,7 @@ def compare(
         try:
             first, *others = sheets(study, query, load_item_scores(store, group))
         except BadResults as error:
-            place = f"{study.encoder} on {study.corpus}" if study.encoder else "untrained encoders"
+            place = f"{study.encoder} on {study.corpus}" if study.encoder else "encoders"
             refused[f"Not compared, {place}: {error}."] = error
             continue
         shown += [replace(first, notes=(*first.notes, *mixed_note(study))), *others]
@@ -188,7 +188,7 @@ def _in_short(sheets: Sequence[Sheet]) -> Iterator[Sheet]:
             name="comparison",
             title=f"{title}: {encoder} on {corpus}, {over}, {lines[0].values['select']} checkpoint"
             if trained
-            else f"{title}: untrained encoders, {over}",
+            else f"{title}: encoders, {over}",
             heads=heads if trained else UNTRAINED_HEADS,
             lines=tuple(Line(cells=cells(line), values=line.values) for line in ordered),
             notes=(_scope_note(lines) if trained else UNTRAINED_NOTE, *kept),

@@ -63,7 +63,7 @@ def report(
         >>> "| `simcse` |" in cseb.report("results", format="markdown")
         True
     """
-    from cseb.analysis.comparable import groups, is_untrained, scored_on
+    from cseb.analysis.comparable import distinction, groups, is_untrained, scored_on
     from cseb.analysis.study import choose
     from cseb.reports.comparison_report import NAME, no_learning_curve
     from cseb.reports.documents import score_grid
@@ -86,7 +86,7 @@ def report(
     tell("laying out tables")
     several_trained = sum(not all(map(is_untrained, group)) for group in several) > 1
     layout = _Layout(folder, ask, kind, special, learning_curve, form.data, detail, several_trained)
-    pages = [layout.group(group) for group in several or [[]]]
+    pages = [layout.group(group, distinction(group, several)) for group in several or [[]]]
     grids = [grid for _, below in pages for grid in below]
     if learning_curve and not any(grid.name == NAME for grid in grids):
         raise no_learning_curve([shown.study for shown, _ in pages])
@@ -120,8 +120,11 @@ class _Layout:
     detail: bool
     several: bool
 
-    def group(self, records: list[Record]) -> tuple[Table, list[Grid]]:
-        """Return the table of records of one encoder and corpus, and the tables below it."""
+    def group(self, records: list[Record], distinct: str) -> tuple[Table, list[Grid]]:
+        """Return the table of records of one encoder and corpus, and the tables below it.
+
+        distinct: what distinguishes the table from another of the same tasks; "" for nothing.
+        """
         from cseb.analysis.comparable import is_untrained
         from cseb.analysis.tuning import footer, sensitivities
         from cseb.reports.tuning_tables import dev_score_grids
@@ -144,6 +147,8 @@ class _Layout:
         below += dev_score_grids(tuned) if self.detail and not self.data else []
         if records and not untrained:
             table = _with_word_baselines(table, self.results.records)
+        if distinct:
+            table = table.noted(f"{distinct[0].upper()}{distinct[1:]}.")
         if self.detail or self.data:
             return table, below
         if self.several and table.encoder:

@@ -19,7 +19,9 @@ LISTED = 5  # failures and files named one by one; the rest is counted
 def caption(study: Study, tasks: Sequence[str], selects: Sequence[Select]) -> str:
     """Return one sentence on what a cell of the table is."""
     if study.untrained:
-        return f"Scores of untrained encoders; protocol {_protocols(study, tasks)}."
+        methods = {record.method for record in study.records}  # rows name them where they differ
+        shared = f" ({plain(methods.pop())})" if len(methods) == 1 else ""
+        return f"Scores by cseb eval{shared}; protocol {_protocols(study, tasks)}."
     n = len(study.seeds)
     scores = f"Mean ± sample standard deviation over {n} seeds" if n > 1 else "Scores of one seed"
     if n == 1 and any(len(by_seed) > 1 for by_seed in study.runs.values()):

@@ -117,7 +117,7 @@ def per_task(records: Iterable[Record], problems: Sequence[Problem] = (), query:
         known = ", ".join(map(str, study.sizes))
         raise BadResults(f"a table of tasks shows one size of the training set; choose with `sizes`, one of {known}")
     ((size, fraction),) = study.sizes.items()
-    where = f"{percent(fraction)} of the corpus ({quantity(size, 'sentence')})" if size else "untrained encoders"
+    where = f"{percent(fraction)} of the corpus ({quantity(size, 'sentence')})" if size else "encoders"
     return tabulate(
         "per-task",
         f"Single tasks, {where}",

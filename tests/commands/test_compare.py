@@ -144,7 +144,7 @@ def test_untrained_encoders_are_compared_for_new_examples(results: Path, tmp_pat
     changed |= {"key": "2" * 16, "encoder": encoder, "protocol": protocol, "scores": scores}
     evaluated.write(run.model_copy(update=changed), {})  # alone with its tasks
     result = printed("compare", evaluated.folder, "--baseline", "theirs")
-    assert result.startswith("Comparison with theirs: untrained encoders, toy-captions")
+    assert result.startswith("Comparison with theirs: encoders, toy-captions")
     [row] = [line.split() for line in result.splitlines() if line.startswith("mine ")]
     assert float(row[1]) > float(row[2]) > 0 and row[-1] == "better"
     assert "known: mine, theirs" in call("compare", evaluated.folder, "--baseline", "mean").stderr
