@@ -129,6 +129,10 @@ def chosen_benchmark(benchmark: str = "demo", *, tune: bool = False, **settings:
         raise BadData("`corpus` is no name; write a list of sentences into a file, one per line, and name the file")
     loaded = benchmarks.load(benchmark)
     fields = {name: value for name, value in settings.items() if name in type(loaded).model_fields}
+    defaults = {name: each.default for name, each in definitions(run).items()}
+    for name, value in fields.items():
+        if isinstance(value, Sequence) and not isinstance(value, str) and not value and value != defaults.get(name):
+            raise BadBenchmark(f"`{name}` is empty; name at least one, or leave it out")
     values = {name: joined(value) if isinstance(value, Iterable) else value for name, value in fields.items()}
     if tune and loaded.tune is None:  # a search that the file states stays
         values["tune"] = {}

@@ -140,7 +140,7 @@ def _json_array(file: BufferedIOBase, name: str, choose: Choose) -> Iterator[Row
 
 
 def _objects(objects: Iterable[object], name: str, choose: Choose) -> Iterator[Row]:
-    """Yield the rows of JSON objects. The columns are those of the first object; others may leave some out."""
+    """Yield the rows of JSON objects. The columns are those of the first object; others may leave some out, not all."""
     columns: Sequence[str] | None = None
     for number, row in enumerate(objects, 1):
         if row is None:
@@ -151,6 +151,11 @@ def _objects(objects: Iterable[object], name: str, choose: Choose) -> Iterator[R
             raise BadData(f'{name}, line {number} is a {kind}; an object such as {{"text": "..."}} is needed')
         if columns is None:
             columns = choose(list(row))
+        if row and row.keys().isdisjoint(columns):
+            raise BadData(
+                f"{name}, line {number} has {', '.join(map(repr, row))}, but not {' or '.join(map(repr, columns))} as "
+                f"the first one; give all objects the same keys"
+            )
         yield number, [row.get(column) for column in columns]
 
 

@@ -202,18 +202,18 @@ def check_jobs(jobs: Sequence[Job], corpus: Corpus) -> None:
             )
     first_seed = [job for job in jobs if job.seed == jobs[0].seed]  # those of other seeds differ in nothing else
     for job in first_seed:
-        recipe, cell = job.recipe, f"{job.label} at fraction {job.fraction:g}"
+        recipe = job.recipe
         if recipe.steps and not job.method.terms:
             raise BadBenchmark(
                 f"{job.label} has {quantity(recipe.steps, 'step')} but no term to train with; add one or set steps=0"
             )
         if recipe.steps and job.size < recipe.batch_size:
+            smaller = f", or {job.label}+recipe(batch_size={job.size})" if job.size > 1 else ""
+            needed = f"take at least {recipe.batch_size:,} (fraction {recipe.batch_size / count:.2g})"
+            needed = needed if recipe.batch_size <= count else f"take a larger corpus than these {count:,}"
             raise BadBenchmark(
-                f"{cell} has {quantity(job.size, 'sentence')}, fewer than one batch of {recipe.batch_size}; take a "
-                f"fraction of at least {recipe.batch_size / count:.2g}, or {job.label}+recipe(batch_size={job.size})"
-                if recipe.batch_size <= count
-                else f"{cell} has {quantity(job.size, 'sentence')} and the corpus {count}, fewer than one batch of "
-                f"{recipe.batch_size}; try {job.label}+recipe(batch_size={max(job.size, 1)}) or a larger corpus"
+                f"{job.label} at fraction {job.fraction:g} has {quantity(job.size, 'sentence')}, fewer than one batch "
+                f"of {recipe.batch_size}; {needed}{smaller}"
             )
     for job in {(job.label, job.method.views): job for job in first_seed}.values():
         check_corpus(job.label, job.method, corpus)

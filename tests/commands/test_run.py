@@ -13,7 +13,7 @@ import pytest
 
 import cseb
 from cseb.commands import describe, screen
-from cseb.errors import BadData
+from cseb.errors import BadBenchmark, BadData
 from cseb.experiment import benchmark as benchmarks
 from cseb.records.record import Record
 from cseb.records.store import Store
@@ -246,3 +246,9 @@ def test_a_dry_run_says_what_is_wrong_with_generated_sentences_that_are_here(tmp
 def test_a_list_of_sentences_is_no_corpus_of_a_grid() -> None:
     with pytest.raises(BadData, match="`corpus` is no name"):
         cseb.run(methods="simcse", corpus=["a sentence"], workers=1)
+
+
+@pytest.mark.parametrize("option", ["methods", "tasks"])
+def test_an_empty_list_is_not_taken_as_none(option: str) -> None:
+    with pytest.raises(BadBenchmark, match=f"`{option}` is empty; name at least one, or leave it out"):
+        cseb.run(**{option: []}, workers=1)

@@ -64,7 +64,7 @@ def test_every_format_gives_the_same_sentences(tmp_path: Path, ending: str, bom:
         ("a.csv", b'"id;a",text\n1,one\n', ["one"]),
         ("a.txt", b"one\rand more\ntwo\r\n", ["one\rand more", "two"]),
         ("a.txt", b"only\r", ["only"]),
-        ("a.jsonl", b'{"text": "a"}\n{"n": 3}\n', ["a"]),  # a row without text is blank
+        ("a.jsonl", b'{"text": "a"}\n{}\n', ["a"]),  # an object without keys is blank
     ],
 )
 def test_texts_are_read_as_the_format_has_them(tmp_path: Path, name: str, content: bytes, sentences: list[str]) -> None:
@@ -130,6 +130,7 @@ def test_a_first_line_that_may_be_a_sentence_is_said_to_be_the_header(tmp_path: 
         ("a.jsonl", b'["a"]\n', "", "line 1 is a list; an object"),
         ("a.jsonl", b'{"txt": "b", "n": 1}\n', "", "choose one with `column`; found: 'txt'"),
         ("a.jsonl", b'{"text": "a"}\n{"text": 3}\n', "", "row 2: column 'text' holds a int; text is needed"),
+        ("a.jsonl", b'{"text": "a"}\n{"n": 3, "body": "b"}\n', "", "line 2 has 'n', 'body', but not 'text'"),
         ("a.jsonl", b'{"text": "\\ud800"}\n', "", "row 1 holds an unpaired surrogate"),
         ("a.json", b'{"text": "one"}', "", r"a\.json is not a list of objects"),
         ("a.json", b'["one", "two"]', "", r"a\.json, line 1 is a str; an object"),

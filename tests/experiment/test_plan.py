@@ -96,7 +96,7 @@ def test_the_protocol_names_tasks_with_versions_and_counts_labels(make: Make) ->
     ("changes", "words"),
     [
         ({"fractions": [0.01]}, ["simcse at fraction 0.01", "10 sentences", "batch of 32", "0.032", "batch_size=10"]),
-        ({"scale": "recipe(batch_size=5000)"}, ["corpus 1000", "one batch of 5000", "larger corpus"]),
+        ({"scale": "recipe(batch_size=5000)"}, ["these 1,000", "one batch of 5000", "larger corpus"]),
         ({"fractions": [0.0001]}, ["0.0001", "less than one"]),
         ({"fractions": (), "sizes": [1001]}, ["1001", "1000"]),
         ({"fractions": [0.1, 0.1001]}, ["0.1 and 0.1001", "both 100 sentences"]),
