@@ -51,13 +51,18 @@ def refuse_differences(records: Sequence[Record], *, encoders: bool = False, mix
     """
     for name, condition in INPUTS.items():
         if not (name == "encoder" and encoders) and (values := _different(records, condition)):
-            raise BadResults(f"records differ in {name}: {values}; keep the others in a folder of their own")
+            raise BadResults(
+                f"records differ in {name}: {values}, such as {_examples(records, condition)}; keep the others in a "
+                "folder of their own"
+            )
     differing = {name: values for name, condition in CONDITIONS.items() if (values := _different(records, condition))}
     differing |= _third_party_differences(records)
     if differing and not mixed:
         name, values = next(iter(differing.items()))
+        examples = f", such as {_examples(records, CONDITIONS[name])}" if name in CONDITIONS else ""
         raise BadResults(
-            f"records differ in {name}: {values}; keep the others in a folder of their own, or mix them with `mixed`"
+            f"records differ in {name}: {values}{examples}; keep the others in a folder of their own, or mix them with "
+            "`mixed`"
         )
     return differing
 
@@ -155,6 +160,13 @@ def _different(records: Iterable[Record], condition: Condition) -> str:
     value, shown = condition
     kinds = {value(record): record for record in records}
     return plain(" / ".join(sorted({shown(record) for record in kinds.values()}))) if len(kinds) > 1 else ""
+
+
+def _examples(records: Iterable[Record], condition: Condition) -> str:
+    """Return the files of two records with different values."""
+    value, shown = condition
+    kinds = sorted({value(record): record for record in records}.values(), key=shown)
+    return " and ".join(f"{record.key}.json" for record in kinds[:2])
 
 
 def stale(record: Record, versions: Mapping[str, int] | None = None, tasks: Mapping[str, Any] = TASKS) -> str:

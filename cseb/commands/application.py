@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import sys
 from contextlib import suppress
 from typing import Annotated, Any
@@ -109,9 +110,13 @@ def main() -> None:
         code = app(sys.argv[1:] or ["--help"], prog_name="cseb", standalone_mode=False)
         sys.stdout.flush()
     except usage_error as error:
-        summary = message(error.format_message()).rstrip(".")
-        say(f"cseb: {summary[:1].lower()}{summary[1:]}; cseb COMMAND --help shows what there is", err=True)
         code = MISTAKE
+        asked = error.ctx.command_path if error.ctx else "cseb"
+        if type(error).__name__ == "NoArgsIsHelpError":  # a group without a command
+            say(error.format_message(), err=True)
+        else:
+            summary = re.sub(r"[?.]$", "", message(error.format_message()))
+            say(f"cseb: {summary[:1].lower()}{summary[1:]}; {asked} --help shows what there is", err=True)
     except typer.Abort:  # Ctrl-C before a command has begun
         code = INTERRUPTED
     except OSError as error:

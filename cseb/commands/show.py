@@ -9,7 +9,7 @@ from typing import Annotated
 
 from cseb.commands.command_line import Call
 from cseb.commands.screen import say, say_folded
-from cseb.errors import UnknownName
+from cseb.errors import BadBenchmark, UnknownName
 from cseb.parameters import argument, command, option
 from cseb.text import aligned
 
@@ -54,6 +54,9 @@ def show(
         return _origin(name, Path(results))
     if name not in METHODS and get_close_matches(name, LISTS, n=1):
         raise UnknownName("list, method or part", name, LISTS)
+    for kind in LISTS[2:]:
+        if name not in METHODS and name in (row[0] for row in describe.LISTINGS[kind]()):
+            raise BadBenchmark(f"{name!r} is one of the {kind}; cseb show {kind} describes them")
     return describe.show(name)
 
 

@@ -35,7 +35,8 @@ def status(results: Annotated[str | Path, argument("Folder of records.")] = "res
 
     if not (store := Store(Path(results))).exists():
         raise BadResults(f"no records in {results}: no folder {store.runs}; name a folder cseb has written")
-    records = {record.key: record for record in store.load()[0]}
+    loaded, problems = store.load()
+    records = {record.key: record for record in loaded}
     broken = {key: why for key, why in reasons(store.folder).items() if key not in records}
     valid, invalid = claims_of(store.folder)
     running = {claim.key: claim for claim in valid}
@@ -56,6 +57,7 @@ def status(results: Annotated[str | Path, argument("Folder of records.")] = "res
         for claim in invalid
         if claim.key not in ended
     ]
+    lines += [f"unreadable: {problem}; repeat the run" for problem in problems]
     return "\n".join(lines)
 
 

@@ -183,10 +183,12 @@ def pack(name: str, rows: Iterable[str], roles: tuple[str, ...] = ()) -> Corpus:
             text += sentence.encode()
             text += b"\n"
             starts.append(len(text))
-    except UnicodeEncodeError:
-        raise BadData(
-            f"{name}, row {blank + len(starts)} holds an unpaired surrogate, invalid as text; correct that row"
-        ) from None
+    except UnicodeEncodeError as error:
+        code = ord(error.object[error.start])  # U+DC80 to U+DCFF: Python's stand-in for a byte that is not UTF-8
+        wrong = (
+            f"is not UTF-8 (byte 0x{code - 0xDC00:02x})" if 0xDC80 <= code <= 0xDCFF else "holds an unpaired surrogate"
+        )
+        raise BadData(f"{name}, row {blank + len(starts)} {wrong}, invalid as text; correct that row") from None
     if not text:
         only = f", only {quantity(blank, 'blank row')}" if blank else ""
         raise BadData(f"{name} holds no sentence{only}; one a line or row is needed")

@@ -63,7 +63,9 @@ def _opened(path: Path, hint: str) -> Iterator[BufferedIOBase]:
     """Open a file, unpacked if its name ends in .gz. Raises: BadData, also for errors while it is read."""
     try:
         if path.is_dir():
-            raise BadData(f"{path} is a folder; give a file in it, or read it as a data set with hub:{path}")
+            tables = any(ending(file) in READERS for file in path.iterdir())
+            also = f", or read it as a data set with hub:{path}" if tables else ""
+            raise BadData(f"{path} is a folder; give a file of sentences{also}")
         if not path.exists():
             raise BadData(f"there is no file {path}; {hint}")
         with open_unpacked(path) as file:

@@ -60,6 +60,8 @@ def _parse(text: str) -> dict[str, str]:
         if word in TASKS or word in TASK_GROUPS or word.startswith(MTEB_PREFIX):
             words |= {name: name for name in TASK_GROUPS.get(word, (word,))}
             continue
+        if wrong := re.match(r"(first|shots|setfit)\d[^:]*:", word):
+            raise BadBenchmark(f"{word!r} begins with {wrong[0]!r}; write {wrong[1]}N:TASK, where N is 1 to 99999")
         from cseb.data.readers import is_saved
         from cseb.tasks import own  # imports numpy, which names do not need
 

@@ -21,7 +21,10 @@ from tests.reports.test_captions import says
         ({"tasks": ("sts12@1",)}, "differ in tasks: sts12@1 / sts12@1, sts13@1, sickr@1"),
         ({"dev": "sickr-dev"}, r"differ in dev set: sickr-dev \(1500 examples\) / stsb-dev"),
         ({"device": "cuda"}, r"differ in device: cpu / cuda \(.*\).* `mixed`"),
-        ({"torch": "2.8.0"}, r"differ in version of torch: 2\.7\.0 / 2\.8\.0"),
+        (
+            {"torch": "2.8.0"},
+            r"differ in version of torch: 2\.7\.0 / 2\.8\.0, such as \w{16}.json and \w{16}.json; keep",
+        ),
         ({"measures": {"sts12@1": "mteb-sts@1"}}, "how sts12@1 is scored: simcse-sts@1 / mteb-sts@1"),
         ({"resolved": "recipe(steps=9, dropout='model')@1"}, r"different options: .*steps=60 / steps=9"),
     ],

@@ -1,6 +1,8 @@
 """What every command refuses on its line, whatever it does."""
 
 import os
+import subprocess
+import sys
 
 import pytest
 from platformdirs import user_cache_path
@@ -27,6 +29,26 @@ from tests.command_line import call
 def test_an_empty_option_is_not_taken_as_none(arguments: list[str], said: str) -> None:
     result = call(*arguments)
     assert (result.exit_code, result.stderr) == (2, f"cseb: {said}\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["rn"], "no such command 'rn'. Did you mean 'run'; cseb --help shows what there is"),
+        (["data", "foo"], "no such command 'foo'; cseb data --help shows what there is"),
+        (["show", "snli"], "'snli' is one of the tasks; cseb show tasks describes them"),
+        (["show", "cseb-tiny"], "'cseb-tiny' is one of the encoders; cseb show encoders describes them"),
+    ],
+)
+def test_a_wrong_name_is_answered_with_the_command_that_helps(arguments: list[str], said: str) -> None:
+    result = subprocess.run([sys.executable, "-m", "cseb", *arguments], capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stderr) == (2, f"cseb: {said}\n")
+
+
+def test_a_group_without_a_command_prints_its_help() -> None:
+    result = subprocess.run([sys.executable, "-m", "cseb", "data"], capture_output=True, text=True, check=False)
+    assert result.returncode == 2
+    assert result.stderr.startswith("Usage: cseb data [OPTIONS] COMMAND") and "\n  overlap " in result.stderr
 
 
 def test_every_command_refuses_it() -> None:

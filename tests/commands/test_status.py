@@ -1,6 +1,7 @@
 """What a folder says of a grid that runs somewhere: done, running, failed, stale."""
 
 import os
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -33,7 +34,8 @@ def test_done_failed_and_waiting_jobs_are_counted_by_the_plan(store: Store) -> N
     lines = shown(store).splitlines()
     assert lines[0] == "3 of 6 done, 1 failed"
     assert [line.split() for line in lines[2:4]] == [["simcse", "3/3"], ["micse", "!1", "0/3"]]
-    assert lines[-1] == "failed: micse 10 % seed 0: the loss is nan"
+    assert lines[-2] == "failed: micse 10 % seed 0: the loss is nan"
+    assert re.fullmatch(r"unreadable: .*/ffffffffffffffff.json: not a record: .*; repeat the run", lines[-1])
 
 
 def test_tuning_trials_have_a_row_of_their_own(store: Store) -> None:

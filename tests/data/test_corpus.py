@@ -43,6 +43,11 @@ def test_every_text_comes_back_as_stripped(texts: list[str]) -> None:
         assert len(corpus) + corpus.blank == len(texts)
 
 
+def test_a_byte_that_is_not_utf_8_is_answered_with_its_row() -> None:
+    with pytest.raises(BadData, match=r"row 2 is not UTF-8 \(byte 0xdf\)"):
+        pack("standard input", ["one", b"gro\xdf".decode(errors="surrogateescape")])
+
+
 def test_half_a_surrogate_pair_is_answered_with_its_row() -> None:
     with pytest.raises(BadData, match="row 3 holds an unpaired surrogate"):
         pack("here", ["fine", "", "\ud800"])

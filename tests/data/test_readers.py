@@ -155,7 +155,8 @@ def test_text_in_parquet_may_be_stored_in_several_ways(tmp_path: Path, kind: pa.
     ("ref", "message"),
     [
         ("missing.txt", "there is no file .*missing.txt"),
-        ("folder.txt", "is a folder; give a file in it, or read it as a data set with hub:"),
+        ("folder.txt", "folder.txt is a folder; give a file of sentences$"),
+        ("tables", "tables is a folder; give a file of sentences, or read it as a data set with hub:.*tables$"),
         ("x" * 5000 + ".txt", "cannot be read: .*name too long"),
         ("nul\0.txt", "cannot be read: .*null byte|there is no file"),
         ("", "is a folder"),
@@ -163,6 +164,8 @@ def test_text_in_parquet_may_be_stored_in_several_ways(tmp_path: Path, kind: pa.
 )
 def test_a_path_that_is_no_file_is_answered(tmp_path: Path, ref: str, message: str) -> None:
     (tmp_path / "folder.txt").mkdir()
+    (tmp_path / "tables").mkdir()
+    (tmp_path / "tables" / "a.csv").write_text("text\none\n")
     with pytest.raises(BadData, match=f"(?i){message}"):
         read_corpus(str(tmp_path / ref) if ref else ref)
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from cseb.errors import CsebError, UnknownName
+from cseb.errors import BadBenchmark, CsebError, UnknownName
 from cseb.tasks.evaluate import load_task, score_all
 from cseb.tasks.names import parse_names, parse_tasks
 
@@ -33,9 +33,15 @@ def test_names_groups_versions_and_protocols() -> None:
     assert len(widths) == 3
 
 
-@pytest.mark.parametrize("word", ["first0:snli", "first8:snlli", "first:snli"])
+@pytest.mark.parametrize("word", ["first8:snlli", "first:snli"])
 def test_other_names_are_unknown(word: str) -> None:
     with pytest.raises(UnknownName):
+        parse_names(word)
+
+
+@pytest.mark.parametrize("word", ["first0:snli", "shots0:own.csv", "setfit100000:trec"])
+def test_a_number_out_of_range_is_named(word: str) -> None:
+    with pytest.raises(BadBenchmark, match=rf"begins with '{word.partition(':')[0]}:'; write .* N is 1 to 99999"):
         parse_names(word)
 
 

@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 
 from cseb.data.lines import ClassPairs
 from cseb.embedders.word_vectors import random_words
-from cseb.errors import BadData, UnknownName
+from cseb.errors import BadBenchmark, BadData
 from cseb.tasks.evaluate import load_task
 from cseb.tasks.names import parse_names, parse_tasks
 from cseb.tasks.transfer.few_labels import DRAWS, FewLabels, FineTuned, drawn
@@ -131,5 +131,5 @@ def test_own_files_and_tasks_without_a_training_part_are_drawn_from_a_fifth(tmp_
 def test_tasks_without_enough_examples_are_refused(name: str, message: str) -> None:
     with pytest.raises(BadData, match=message):
         load_task(name, None)
-    with pytest.raises(UnknownName):
+    with pytest.raises(BadBenchmark, match="begins with 'shots0:'"):
         parse_names("shots0:banking77")
