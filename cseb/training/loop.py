@@ -218,4 +218,6 @@ class _Monitor:
         last = snapshot(self.encoders[-1])
         _, step, best = self.best or (0.0, self.step, last)
         shared = step == self.step and len(self.encoders) == 1  # one copy in memory is enough
+        if self.curve and not any(loss for _, loss, _ in self.curve):  # such as a contrast in batches of one sentence
+            notes = (*notes, "the loss was 0 in every step, so the encoder learned nothing; try larger batches")
         return Trained(best, best if shared else last, step, tuple(self.curve), notes)

@@ -65,6 +65,14 @@ def test_the_curve_has_the_mean_loss_since_the_last_evaluation(tiny: Tiny) -> No
     assert run(counting).curve == ((3, 2.0, None), (6, 5.0, None), (9, 8.0, None), (12, 11.0, None))
 
 
+def test_a_loss_of_zero_in_every_step_is_noted(tiny: Tiny) -> None:
+    """A sentence alone in its batch is contrasted with nothing."""
+    alone = trained(tiny, "simcse", "recipe(steps=2,warmup=0,batch_size=1,eval_every=1)")
+    assert [loss for _, loss, _ in alone.curve] == [0.0, 0.0]
+    assert alone.notes == ("the loss was 0 in every step, so the encoder learned nothing; try larger batches",)
+    assert not trained(tiny, "simcse").notes
+
+
 def test_the_loss_is_the_weighted_sum_of_the_terms(tiny: Tiny) -> None:
     built = build(method("simcse"), tiny("bert"), 0)
     term = Recording(lambda step: step.views[0].z.sum() * 0 + 10)
