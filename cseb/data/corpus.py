@@ -113,7 +113,7 @@ def _usual(header: Sequence[str], where: str) -> str:
 def _text(cell: object, where: str, number: int, column: str) -> str:
     if cell is None or isinstance(cell, str):
         return cell or ""
-    raise BadData(f"{where}, row {number}: column {column!r} holds a {type(cell).__name__}; text is needed")
+    raise BadData(f"{where}, row {number}: column {column!r} holds {shortened(cell)}; text is needed")
 
 
 def listed(header: Sequence[str]) -> str:

@@ -94,7 +94,7 @@ def test_a_corpus_is_another_one_under_other_names_and_without_them(tmp_path: Pa
         ("anchor=title,positive=bdy", "no column 'bdy', named as positive; found: 'id', 'title', 'body', 'rated'; did "
          "you mean positive=body"),
         ("anchor=title,positive=", "no column '', named as positive; found: 'id'"),
-        ("anchor=title,positive=rated", "column 'rated' holds a float; text is needed"),
+        ("anchor=title,positive=rated", "column 'rated' holds 4.5; text is needed"),
     ],
 )  # fmt: skip
 def test_a_wrong_column_is_one_line(tmp_path: Path, column: str, words: str) -> None:
