@@ -101,6 +101,12 @@ def tiny_config(family: str, vocabulary: int) -> object:
         "mpnet": lambda: t.MPNetConfig(**common),
         "modernbert": lambda: t.ModernBertConfig(**common, **modern),
         "distilbert": lambda: t.DistilBertConfig(**distil),
+        "t5": lambda: t.T5Config(
+            d_model=16, d_kv=8, d_ff=32, num_layers=2, num_heads=2, vocab_size=vocabulary, pad_token_id=0
+        ),
+        "gpt2": lambda: t.GPT2Config(
+            n_embd=16, n_layer=2, n_head=2, n_positions=80, vocab_size=vocabulary, bos_token_id=2, eos_token_id=3
+        ),
     }[family]()
 
 
@@ -142,20 +148,21 @@ def store(tmp_path: Path) -> Store:
 
 @pytest.fixture(scope="session")
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """The folder of a two-layer encoder of a family, masked-LM head included, made once per session."""
+    """The folder of a two-layer encoder of a family, with its language-model head, made once per session."""
     made: dict[str, Path] = {}
 
     def folder(family: str = "bert") -> Path:
         if family not in made:
             import torch
-            from transformers import AutoModelForMaskedLM
+            from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, AutoModelForTextEncoding
 
+            kind = {"t5": AutoModelForTextEncoding, "gpt2": AutoModelForCausalLM}.get(family, AutoModelForMaskedLM)
             path = tmp_path_factory.mktemp(family)
             vocabulary = save_tokenizer(path)
             with warnings.catch_warnings(), torch.random.fork_rng():
                 warnings.simplefilter("ignore")
                 torch.manual_seed(0)
-                AutoModelForMaskedLM.from_config(tiny_config(family, vocabulary)).save_pretrained(path)
+                kind.from_config(tiny_config(family, vocabulary)).save_pretrained(path)
             made[family] = path
         return made[family]
 

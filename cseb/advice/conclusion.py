@@ -150,12 +150,15 @@ def check(methods: Sequence[str], out: Path | None) -> None:
 
 
 def pooler_of(folder: Path) -> str:
-    """Return the pooling that a folder of sentence-transformers names; `mean` for any but `cls`."""
+    """Return the pooling that a folder of sentence-transformers names, `cls` or `last`; `mean` for any other."""
     try:
         settings = json.loads((folder / "1_Pooling" / "config.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return "mean"
-    return "cls" if settings.get("pooling_mode_cls_token") or settings.get("pooling_mode") == "cls" else "mean"
+    mode = settings.get("pooling_mode")
+    if settings.get("pooling_mode_cls_token") or mode == "cls":
+        return "cls"
+    return "last" if settings.get("pooling_mode_lasttoken") or mode == "lasttoken" else "mean"
 
 
 def export(source: Path, out: Path, recommendation: Recommendation) -> None:

@@ -122,6 +122,7 @@ def _compared(trials: Trials, task: str, named: list[str], out: Path | None, dry
     texts, shared = examples.overlap(set(trials.sentences))
     if shared:
         remark(f"{shared:,} of {texts:,} texts of {task} are also training sentences; their labels are not used.")
+    trials.check(named, task)
     baselines = examples.scored(trials.baselines(task))
     base = best_base([samples[0] for samples in baselines.values()])
     untrained = baselines[base][1]
@@ -129,7 +130,7 @@ def _compared(trials: Trials, task: str, named: list[str], out: Path | None, dry
     baselines |= examples.scored(examples.tf_idf(trials.sentences, failures), failures)
     scores = ", ".join(f"{name} {samples[1].mean:.2f}" for name, samples in baselines.items())
     remark(f"Baselines on {deciding:,} deciding examples: {scores}.")
-    methods = named or trials.methods(base)
+    methods = named or trials.fitting(trials.methods(base), task)
     seeds = SELECTING if len(methods) > 1 else 0  # of every method; a single one needs no selection
     last = range(seeds, seeds + DECIDING)
     plan = f"{len(methods)} methods with {seeds} seeds each, then {DECIDING} seeds of the best" if seeds else ""
@@ -160,7 +161,7 @@ def _compared(trials: Trials, task: str, named: list[str], out: Path | None, dry
         rows.append(row(reference, tried.get(name, (None, None))[0], final if name == best else None))
     notes += [f"A run of {name} failed: {reason}." for name, reason in trials.failures.items()]
     if chosen == base and base.endswith(POOLED) and out is not None:
-        best = base.removesuffix(POOLED)
+        best = trials.untrained(base)
         trials.run([best], range(1), task, save=True)
     elif chosen in baselines and out is not None:
         notes.append(f"No model was written: use {TF_IDF if chosen == TF_IDF else trials.encoder} as it is.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
@@ -11,11 +10,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cseb.errors import BadData
+from cseb.errors import BadData, BadSpec
 from cseb.progress import heard, reading, remark
 from cseb.text import quantity
 
 if TYPE_CHECKING:
+    from cseb.commands.planned_grid import PlannedGrid
     from cseb.launchers.job_runner import Event
     from cseb.records.items import Items
     from cseb.records.store import Store
@@ -25,7 +25,8 @@ OF_RAW, OF_FINISHED = "tsdae", "skd+own_teacher"  # a few steps of TSDAE spoil a
 RATE, WIDTH = 3e-5, 768  # SimCSE's learning rate and the width that it is for; Adam's scales with 1 / width (muP)
 FEWEST = 100  # sentences of a corpus
 POOLED = " pooling"  # behind the name of a pooling, in the table
-POOLINGS = ("mean", "cls")  # those that sentence-transformers has, too
+POOLINGS = ("mean", "cls")  # beside the encoder's own; both are in sentence-transformers, too
+DROPOUT = "+recipe(dropout=0.1)"  # for methods whose views differ by dropout, where an encoder has none
 
 
 @dataclass(frozen=True)
@@ -87,14 +88,15 @@ class Trials:
     @cached_property
     def scale(self) -> str:
         """Return options in place of the methods' own recipes, which are for a million sentences."""
-        settings = json.loads((self.start / "config.json").read_text(encoding="utf-8"))
-        rate = RATE * WIDTH / int(settings.get("hidden_size") or settings.get("dim") or WIDTH)
+        from cseb.encoder.loading import shape_of
+
+        rate = RATE * WIDTH / shape_of(self.start, trust_remote_code=self.settings["trust_remote_code"]).width
         return f"recipe(batch_size=32, learning_rate={float(f'{rate:.1g}')}), queue(size=64)"
 
     def baselines(self, task: str) -> dict[str, dict[int, Items]]:
         """Return what each pooling of the encoder did on each example, by its name and seed 0, its own first.
 
-        A pooling whose vectors are all equal is left out.
+        A pooling that the encoder does not have, or whose vectors are all equal, is left out.
         """
         from cseb.advice.conclusion import AS_IT_IS
         from cseb.commands.evaluate import evaluate
@@ -108,7 +110,12 @@ class Trials:
         items = {}
         for name, pooler in poolers.items():
             encoder = self.as_it_is if name == AS_IT_IS else self.encoder
-            scores = evaluate(encoder, task, pooler=pooler, results=self.folder, **self.settings)
+            try:
+                scores = evaluate(encoder, task, pooler=pooler, results=self.folder, **self.settings)
+            except BadSpec:
+                if pooler not in POOLINGS:
+                    raise
+                continue
             if not scores.failed:
                 items[name] = {0: self._items(scores.record.key)}
             elif name == AS_IT_IS:
@@ -129,9 +136,14 @@ class Trials:
         kept = "+own_modules" if base == AS_IT_IS and self._keeps_modules() else ""
         return [f"{name}{kept}" if same[name] else f"{name}+{pooler}{kept}" for name in names]
 
+    def untrained(self, base: str) -> str:
+        """Return the method that pools like the baseline `base` and trains nothing, such as `mean` or `cls+last`."""
+        from cseb.embedders.folders import untrained_method
+
+        return str(untrained_method(base.removesuffix(POOLED)))
+
     def _keeps_modules(self) -> bool:
         """Return whether training can keep what the encoder does after the pooling, such as dividing by the norm."""
-        from cseb.errors import BadSpec
         from cseb.methods.grammar import parse_method
         from cseb.training.build import check
 
@@ -141,24 +153,61 @@ class Trials:
             return False
         return True
 
+    def check(self, methods: Sequence[str], task: str) -> None:
+        """Raise BadSpec if a method cannot be trained on this encoder."""
+        for method, reason in self._refused(methods, task).items():
+            raise BadSpec(f"{method}: {reason}")
+
+    def _refused(self, methods: Sequence[str], task: str) -> dict[str, str]:
+        """Return why methods cannot be trained on this encoder, by method."""
+        from cseb.experiment.grid import check_parts
+
+        reasons: dict[str, str] = {}
+        for job in self._planned(methods, 1, task).grid.jobs if methods else ():
+            try:
+                check_parts([job])
+            except BadSpec as error:
+                reasons[job.label] = str(error).removeprefix(f"{job.label}: ")
+        return reasons
+
+    def fitting(self, methods: Sequence[str], task: str) -> list[str]:
+        """Return the methods that can be trained on this encoder, with a dropout rate where they need one.
+
+        A remark names the others. Raises: BadSpec if no method is left.
+        """
+        refused = self._refused(methods, task)
+        still = self._refused([f"{method}{DROPOUT}" for method in refused], task)
+        for method, reason in refused.items():
+            if f"{method}{DROPOUT}" in still:
+                remark(f"{method} is left out: {reason.partition(';')[0]}.")
+        labels = [f"{method}{DROPOUT}" if method in refused else method for method in methods]
+        if not (fitting := [label for label in labels if label not in still]):
+            raise BadSpec(f"no default method can be trained on {self.encoder}; name one with `methods`")
+        return fitting
+
+    def _planned(self, methods: Sequence[str], seeds: int, task: str, save: bool = False) -> PlannedGrid:
+        """Return the grid of methods and seeds on all sentences."""
+        from cseb.commands.run import plan_grid
+        from cseb.experiment.benchmark import Benchmark
+
+        grid: dict[str, Any] = {"methods": ",".join(methods), "fractions": (1.0,), "seeds": seeds, "tasks": task}
+        own: dict[str, Any] = {name: getattr(self, name) for name in ("encoder", "corpus", "column", "scale", "steps")}
+        options = dict(self.settings)
+        benchmark = Benchmark(name="recommend", data_dir=options.pop("data_dir"), **grid, **own)
+        with reading(lambda _: None):  # what planning remarks about the corpus was said before
+            return plan_grid(benchmark, self.folder, workers=self.workers, save_models=save, **options)
+
     def run(self, methods: Sequence[str], seeds: range, task: str, save: bool = False, after: int = 0) -> None:
         """Train and score methods on all sentences; runs that have a record are not repeated.
 
         seeds: of every method. save: whether to save the models. after: runs that follow, for the progress. Raises:
         KeyboardInterrupt if it is interrupted.
         """
-        from cseb.commands.run import plan_grid
-        from cseb.experiment.benchmark import Benchmark
         from cseb.launchers.job_runner import Broken, Finished
 
         if not seeds:
             return
-        grid: dict[str, Any] = {"methods": ",".join(methods), "fractions": (1.0,), "seeds": seeds.stop, "tasks": task}
-        own: dict[str, Any] = {name: getattr(self, name) for name in ("encoder", "corpus", "column", "scale", "steps")}
-        options = dict(self.settings)
-        benchmark = Benchmark(name="recommend", data_dir=options.pop("data_dir"), **grid, **own)
-        with reading(lambda _: None):  # what planning remarks about the corpus was said before
-            planned = plan_grid(benchmark, self.folder, workers=self.workers, save_models=save, **options)
+        planned = self._planned(methods, seeds.stop, task, save)
         jobs = {job.key: job for job in planned.grid.jobs if job.seed in seeds}
         todo = [job for job in planned.grid.todo if job.key in jobs]
         listener, total = heard(), len(self.ended) + len(todo) + after

@@ -45,7 +45,7 @@ def find(name: str, how: EncoderOptions) -> Embedder:
         from cseb.embedders import modules
 
         return modules.find(path, how)
-    method = _untrained(how.pooler or default_pooler(folder, how.trust_remote_code))
+    method = untrained_method(how.pooler or default_pooler(folder, how.trust_remote_code))
     if method.at(1.0).data_seen():
         raise BadSpec(
             f"pooler {how.pooler} is fitted on training sentences, and an untrained encoder has none; take another, "
@@ -76,7 +76,7 @@ def _saved(key: str, models: Path) -> Path:
     return matches[0]
 
 
-def _untrained(pooler: str) -> Method:
+def untrained_method(pooler: str) -> Method:
     """Return the method `mean` and its like by name; for other poolers, the untrained [CLS] method with this pooler."""
     if pooler in METHODS and not METHODS[pooler].terms:
         return parse_method(pooler)

@@ -165,7 +165,7 @@ class Grid:
         """
         for job in self.jobs if models is not None else ():
             refuse_unsaved(job.label, job.method)
-        _check_parts(self.todo)
+        check_parts(self.todo)
         self.store.prepare(*[models] if models else [])
         self._leave_plan()
 
@@ -222,7 +222,7 @@ class Grid:
                 write_whole(folder / file, [content.encode()])
 
 
-def _check_parts(jobs: Sequence[Job]) -> None:
+def check_parts(jobs: Sequence[Job]) -> None:
     """Construct the parts of each method and check them against its encoder. Raises: BadSpec, BadData."""
     distinct = {(job.method.resolved(), job.folder, job.size): job for job in jobs}
     if distinct:

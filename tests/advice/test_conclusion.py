@@ -14,6 +14,7 @@ from cseb.advice.conclusion import (
     check,
     conclude,
     detectable,
+    pooler_of,
     row,
 )
 from cseb.advice.examples import repeated
@@ -119,3 +120,19 @@ def test_four_times_as_many_examples_detect_half_the_difference() -> None:
     few, many = (Sample("x", {0: 50.0}, {0: np.tile([1.0, -1.0], count) / count}) for count in (50, 200))
     assert detectable(few, 5) == pytest.approx(2 * detectable(many, 5))
     assert detectable(few, 5) == pytest.approx(2.8 * np.sqrt(0.2 * 100 / 50**2), rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("settings", "pooler"),
+    [
+        ("", "mean"),
+        ('{"pooling_mode_mean_tokens": true}', "mean"),
+        ('{"pooling_mode_cls_token": true}', "cls"),
+        ('{"pooling_mode_lasttoken": true}', "last"),
+        ('{"pooling_mode": "lasttoken"}', "last"),
+    ],
+)
+def test_the_pooling_of_a_finished_model(tmp_path: Path, settings: str, pooler: str) -> None:
+    (tmp_path / "1_Pooling").mkdir()
+    (tmp_path / "1_Pooling" / "config.json").write_text(settings)
+    assert pooler_of(tmp_path) == pooler

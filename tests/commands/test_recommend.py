@@ -1,6 +1,7 @@
 """A whole recommendation with an encoder of two layers: what is trained, continued, printed and written."""
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import cseb
 from cseb.commands import trials
 from cseb.commands.application import app
 from cseb.errors import CsebError
-from cseb.progress import listening
+from cseb.progress import listening, reading
 from cseb.records.store import Store
 from tests.conftest import OBJECTS, SENTENCES
 from tests.pages import ROOT
@@ -213,3 +214,82 @@ def test_a_finished_encoder_is_its_own_teacher_where_a_raw_one_has_tsdae(tmp_pat
     settings = trials.Trials("corpus", "", str(tmp_path), 1, None, 1, {})
     settings.__dict__["start"] = tmp_path  # this folder has no weights to be found
     assert settings.methods("mean pooling") == ["crops", "simcse+mean", "esimcse+mean", last]
+
+
+@pytest.fixture
+def started(tmp_path: Path, ask: Callable[..., object]) -> Callable[[Path], trials.Trials]:
+    """The trials of an encoder in this folder; `ask` has written the files."""
+    settings = {"data_dir": "", "threads": 1, "device": "cpu", "trust_remote_code": False}
+    return lambda folder: trials.Trials(
+        str(tmp_path / "my.txt"), "", str(folder), 1, tmp_path / "my.recommend", 1, settings
+    )
+
+
+@pytest.fixture
+def still(tmp_path: Path, tiny: Callable[[str], Path]) -> Path:
+    """A ModernBERT whose dropout rates are all 0, as in the files of the pre-trained ones."""
+    folder = Path(shutil.copytree(tiny("modernbert"), tmp_path / "still"))
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({**config, "attention_dropout": 0.0}))
+    return folder
+
+
+@pytest.mark.parametrize("family", ["bert", "distilbert", "gpt2", "t5", "modernbert", "mpnet"])
+def test_the_learning_rate_is_for_the_width_of_the_encoder(
+    family: str, tiny: Callable[[str], Path], started: Callable[[Path], trials.Trials]
+) -> None:
+    assert "learning_rate=0.001)" in started(tiny(family)).scale  # 3e-5 * 768 / 16
+
+
+def chosen(settings: trials.Trials, task: str) -> tuple[list[str], list[str]]:
+    """The default methods with mean pooling, and the remarks."""
+    remarks: list[str] = []
+    with reading(remarks.append):
+        return settings.fitting(settings.methods("mean pooling"), task), remarks
+
+
+def test_default_methods_go_with_the_encoder(
+    tmp_path: Path, tiny: Callable[[str], Path], still: Path, started: Callable[[Path], trials.Trials]
+) -> None:
+    task = str(tmp_path / "pairs.tsv")
+    three = ["crops", "simcse+mean", "esimcse+mean"]
+    for family in ("bert", "gpt2"):
+        assert chosen(started(tiny(family)), task) == ([*three, "tsdae+mean"], [])
+    needs = "denoise needs a map from states to words, and the encoder is the encoder of a T5 model"
+    assert chosen(started(tiny("t5")), task) == (three, [f"tsdae+mean is left out: {needs}."])
+    assert chosen(started(still), task) == (
+        ["crops", "simcse+mean+recipe(dropout=0.1)", "esimcse+mean", "tsdae+mean"],
+        [],
+    )
+    assert not (tmp_path / "my.recommend").exists()
+
+
+def test_without_any_default_method_one_has_to_be_named(
+    tmp_path: Path, tiny: Callable[[str], Path], started: Callable[[Path], trials.Trials]
+) -> None:
+    with pytest.raises(CsebError, match="no default method can be trained on "):
+        started(tiny("t5")).fitting(["tsdae+mean"], str(tmp_path / "pairs.tsv"))
+
+
+def test_a_named_method_that_does_not_fit_is_refused_before_the_baselines(
+    ask: Callable[..., object], tmp_path: Path, tiny: Callable[[str], Path], still: Path
+) -> None:
+    for encoder, method, message in (
+        (tiny("t5"), "tsdae", "^tsdae: denoise needs a map from states to words"),
+        (still, "simcse", r"^simcse: dropout: .* add \+recipe\(dropout=0.1\)"),
+        (tiny("gpt2"), "simcse+cls", "^simcse.cls: cls needs a first token"),
+    ):
+        with pytest.raises(CsebError, match=message):
+            ask(encoder=str(encoder), methods=f"crops,{method}", dry_run=True)
+    assert not (tmp_path / "my.recommend").exists()
+
+
+def test_a_decoder_has_the_last_token_in_place_of_cls(
+    ask: Callable[..., object], winner: Callable[[str], None], tmp_path: Path, tiny: Callable[[str], Path],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    winner("")
+    monkeypatch.setattr("cseb.advice.conclusion.best_base", lambda selecting: "last pooling")
+    result = ask(encoder=str(tiny("gpt2")), methods="crops", out=tmp_path / "model")
+    assert [row[0] for row in result.rows] == ["last pooling", "mean pooling", "TF-IDF", "crops"]
+    assert json.loads((tmp_path / "model" / "cseb.json").read_text())["pooler"] == "last()"
