@@ -86,7 +86,12 @@ class Cell:
 
 
 def cell(runs: Mapping[int, Record], seeds: Sequence[int], tasks: Sequence[str], select: Select) -> Cell:
-    """Return the cell of one method at one size. runs: records by seed; seeds: those planned; tasks: to average."""
+    """Return the cell of one method at one size. runs: records by seed; seeds: those planned; tasks: to average.
+
+    A method that sees no training data needs no further seed, so that none is missing.
+    """
+    if runs and not any(record.data_seen for record in runs.values()):
+        seeds = [seed for seed in seeds if seed in runs]
     scores = {seed: score(runs.get(seed), tasks, select) for seed in sorted({*seeds, *runs})}
     keys = {seed: record.key for seed, record in sorted(runs.items())}
     return replace(_cell(scores, keys), further=len(set(runs) - set(seeds)))

@@ -22,9 +22,10 @@ def caption(study: Study, tasks: Sequence[str], selects: Sequence[Select]) -> st
         methods = {record.method for record in study.records}  # rows name them where they differ
         shared = f" ({plain(methods.pop())})" if len(methods) == 1 else ""
         return f"Scores by cseb eval{shared}; protocol {_protocols(study, tasks)}."
-    n = len(study.seeds)
-    scores = f"Mean ± sample standard deviation over {n} seeds" if n > 1 else "Scores of one seed"
-    if n == 1 and any(len(by_seed) > 1 for by_seed in study.runs.values()):
+    n, most = len(study.seeds), max(map(len, study.runs.values()))
+    seeds = f"{n} to {most}" if most > n else f"{n}"
+    scores = f"Mean ± sample standard deviation over {seeds} seeds" if n > 1 else "Scores of one seed"
+    if n == 1 < most:
         scores += ", or mean ± sample standard deviation over n seeds"
     dev = plain(_dev(study)[0]).partition("@")[0]
     chosen = {"best": f"best checkpoint on {dev}", "last": "last checkpoint"}

@@ -73,6 +73,15 @@ def test_further_seeds_of_one_method_are_counted_and_not_missing_in_others() -> 
         assert (subtracted.n, subtracted.mean, subtracted.missing) == (2, 0.0, 0)
 
 
+def test_an_untrained_method_has_no_missing_seed() -> None:
+    runs = {0: record(seed=0, values=(60.0,) * 3, data_seen=())}
+    shown = cell(runs, range(3), TASKS, "best")
+    assert (shown.mean, shown.n, shown.missing, remarks(shown)) == (60.0, 1, 0, [])
+    assert cell({0: record(seed=0)}, range(3), TASKS, "best").missing == 2
+    assert cell({0: record(seed=0, values=(60.0,), data_seen=())}, range(3), TASKS, "best").missing == 1  # a task
+    assert cell({0: record(seed=0, failed="boom", data_seen=())}, range(3), TASKS, "best").absent == {0: "failed"}
+
+
 def test_no_seed_gives_no_number() -> None:
     shown = cell({}, (0, 1), TASKS, "last")
     assert (shown.mean, shown.sd, shown.n, shown.missing) == (None, None, 0, 2)

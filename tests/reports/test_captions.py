@@ -23,6 +23,8 @@ def test_the_caption_states_what_a_cell_is() -> None:
     )
     assert says(table.notes, "Protocol: simcse-sts@1 on sts12@1, sts13@1, sickr@1; tasks are averaged within each seed")
     assert few_shot([record()]).caption.startswith("Scores of one seed;")
+    more = [record("simcse", 100, seed) for seed in range(8)] + [record("micse", 100, seed) for seed in range(3)]
+    assert few_shot(more).caption.startswith("Mean ± sample standard deviation over 3 to 8 seeds;")
     one = [record("simcse", 100, seed) for seed in range(3)] + [record("micse", 100, 0)]
     assert few_shot(one).caption.startswith("Scores of one seed, or mean ± sample standard deviation over n seeds;")
 
