@@ -52,20 +52,32 @@ def records(folder: Path) -> pd.DataFrame:
 
 @cache
 def dev_scores(folder: Path, size: int) -> dict[str, dict[str, float]]:
-    """Return the mean dev score over tuning seeds by method and tried value; minus infinity if a seed collapsed."""
-    behind: dict[str, str] = {}
-    trials: dict[str, tuple[str, float]] = {}
+    """Return the mean dev score over tuning seeds by method and tried value; minus infinity if a seed collapsed.
+
+    The trials of a method are those that its runs name, and all others that differ from them in the tuned value alone.
+    """
+    named: dict[str, str] = {}
+    trials: dict[str, tuple[str, str, float]] = {}
     for record in archived(folder):
         if record.get("purpose") != "tuning":
-            behind |= dict.fromkeys((record.get("tuning") or {}).get("trials", ()), record["method"])
+            named |= dict.fromkeys((record.get("tuning") or {}).get("trials", ()), record["method"])
         elif record["subset"]["size"] == size:
             value = ", ".join(re.findall(r"=([^()]*)\)", record["tuning"]["options"]))
-            trials[record["key"]] = (value, _dev_score(record))
+            trials[record["key"]] = (_search(record), value, _dev_score(record))
+    methods = {trials[key][0]: method for key, method in named.items() if key in trials}
     table: dict[str, dict[str, list[float]]] = {}
-    for key, (value, score) in trials.items():
-        if key in behind:
-            table.setdefault(behind[key], {}).setdefault(value, []).append(score)
+    for search, value, score in trials.values():
+        if search in methods:
+            table.setdefault(methods[search], {}).setdefault(value, []).append(score)
     return {method: {value: float(np.mean(seeds)) for value, seeds in row.items()} for method, row in table.items()}
+
+
+def _search(trial: dict[str, Any]) -> str:
+    """Return all that the trials of one search share: everything but the seed and the tuned value."""
+    resolved = trial["resolved"]
+    for name in re.findall(r"\((\w+)=", trial["tuning"]["options"]):
+        resolved = re.sub(rf"\b{name}=[^,()]*", "", resolved)
+    return json.dumps([resolved, trial["encoder"]["sha256"], trial["corpus"]["sha256"], trial["protocol"]])
 
 
 def _dev_score(trial: dict[str, Any]) -> float:

@@ -14,6 +14,8 @@ from cseb.text import plain, quantity
 SHOWN = 6  # methods in a short footer
 OPTION = re.compile(r"(\w+)\((\w+)=(.*?)\)(?=, \w+\(\w+=|$)")  # recipe(learning_rate=0.001), also ami(layers=(0, 1))
 
+NUMBER = re.compile(r"[+-]?\d+(\.\d*)?(e[+-]?\d+)?")
+
 
 def dev_score(trial: Record) -> float:
     """Return the score that a trial is chosen by; minus infinity if its training failed or its encoder collapsed.
@@ -71,10 +73,14 @@ class Sensitivity:
 
 
 def sensitivities(reported: Iterable[Record], trials: Mapping[str, Record]) -> list[Sensitivity]:
-    """Return the trials behind reported runs, by method, size and choice. trials: all trials of the folder, by key.
+    """Return the trials of the methods of reported runs, by method, size and choice.
 
-    Runs that made the same choice with a smaller budget are counted in.
+    trials: all trials of the folder, by key. Trials that were added after the runs, with a larger budget, are counted
+    in: they differ from those that the runs name in the tuned value alone.
     """
+    alike: dict[object, dict[str, Record]] = {}
+    for key, trial in trials.items():
+        alike.setdefault(_untuned(trial), {})[key] = trial
     searches: dict[tuple[str, int, str], dict[str, Record]] = {}
     largest: dict[tuple[str, int, str], Tuning] = {}  # budget
     for record in reported:
@@ -83,7 +89,7 @@ def sensitivities(reported: Iterable[Record], trials: Mapping[str, Record]) -> l
             continue
         tuning = replace(record.tuning, options=tried(record, record.tuning.options))
         choice = record.method, next(iter(behind.values())).subset.size, tuning.options
-        searches.setdefault(choice, {}).update(behind)
+        searches.setdefault(choice, {}).update(behind, **alike[_untuned(next(iter(behind.values())))])
         largest[choice] = max(largest.get(choice, tuning), tuning, key=lambda each: len(each.trials))
     return [
         _sensitivity(method, size, largest[method, size, options], list(behind.values()))
@@ -91,14 +97,30 @@ def sensitivities(reported: Iterable[Record], trials: Mapping[str, Record]) -> l
     ]
 
 
+def _untuned(trial: Record) -> object:
+    """Return all that the trials of one search share: everything but the seed and the tuned values."""
+    tuned = {(part, name) for part, name, _ in OPTION.findall(trial.tuning.options if trial.tuning else "")}
+    parts = tuple(
+        (
+            stated.named,
+            tuple((name, value) for name, value in stated.part.options if (stated.part.name, name) not in tuned),
+        )
+        for stated in trial.parts
+    )
+    return trial.encoder.sha256, trial.corpus.sha256, trial.protocol, trial.subset.size, parts
+
+
 def _sensitivity(method: str, size: int, tuning: Tuning, trials: Sequence[Record]) -> Sensitivity:
     by_value: dict[str, list[Record]] = {}
     for trial in trials:
         by_value.setdefault(_value(tried(trial, tuning.options)), []).append(trial)
+    if len(options := OPTION.findall(tuning.options)) == 1 and all(map(NUMBER.fullmatch, by_value)):
+        ordered, option = sorted(by_value, key=float), ".".join(options[0][:2])
+        tuning = replace(tuning, at_edge=(option,) * (options[0][2] in (ordered[0], ordered[-1])))
     return Sensitivity(
         method=method,
         size=size,
-        option=", ".join(f"{part}.{name}" for part, name, _ in OPTION.findall(tuning.options)),
+        option=", ".join(f"{part}.{name}" for part, name, _ in options),
         scores={value: mean_dev(seeds) for value, seeds in by_value.items()},
         chosen=_value(tuning.options),
         seeds=max(map(len, by_value.values())),

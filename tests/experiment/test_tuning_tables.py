@@ -42,6 +42,20 @@ def test_the_footer_and_a_table_say_what_was_chosen_at_what_budget(make: Make) -
     assert [entry.text for entry in budget.rows[0]] == ["simcse", "59.31", "59.66", "59.81", "59.91", "60.00"]
 
 
+def test_trials_after_the_runs_are_counted_in(make: Make) -> None:
+    """A later search tries further values. They confirm the choice, so no run is repeated, and no run names them."""
+    records: dict[str, Record] = {}
+    for further, note in ((0, "The best value is still at an edge for micse, simcse."), (1, "")):
+        run(make(methods="simcse,micse", fractions=[0.5], tune={"further": further}), peak(3e-3), records)
+        trials = {key: record for key, record in records.items() if record.purpose == "tuning"}
+        shown = sensitivities((record for record in records.values() if record.purpose == "reported"), trials)
+        assert [list(each.scores) for each in shown] == [
+            ["0.0001", "0.0003", "0.001", "0.003", "0.01"][: 4 + further]
+        ] * 2
+        assert {len(each.tuning.trials) for each in shown} == {8}
+        assert footer(shown, detail=True)[1:] == ([note] if note else [])
+
+
 def test_the_expected_best_is_the_mean_over_all_sets_of_values() -> None:
     scores = [3.0, -1.0, 4.0, 4.0, 10.0]
     for tried in range(1, 6):
