@@ -13,7 +13,6 @@ from cseb.text import plain, quantity
 
 SHOWN = 6  # methods in a short footer
 OPTION = re.compile(r"(\w+)\((\w+)=(.*?)\)(?=, \w+\(\w+=|$)")  # recipe(learning_rate=0.001), also ami(layers=(0, 1))
-
 NUMBER = re.compile(r"[+-]?\d+(\.\d*)?(e[+-]?\d+)?")
 
 
@@ -78,9 +77,7 @@ def sensitivities(reported: Iterable[Record], trials: Mapping[str, Record]) -> l
     trials: all trials of the folder, by key. Trials that were added after the runs, with a larger budget, are counted
     in: they differ from those that the runs name in the tuned value alone.
     """
-    alike: dict[object, dict[str, Record]] = {}
-    for key, trial in trials.items():
-        alike.setdefault(_untuned(trial), {})[key] = trial
+    alike: dict[frozenset[tuple[str, str]], dict[object, dict[str, Record]]] = {}  # by the tuned options
     searches: dict[tuple[str, int, str], dict[str, Record]] = {}
     largest: dict[tuple[str, int, str], Tuning] = {}  # budget
     for record in reported:
@@ -88,8 +85,14 @@ def sensitivities(reported: Iterable[Record], trials: Mapping[str, Record]) -> l
         if not behind or record.tuning is None:
             continue
         tuning = replace(record.tuning, options=tried(record, record.tuning.options))
-        choice = record.method, next(iter(behind.values())).subset.size, tuning.options
-        searches.setdefault(choice, {}).update(behind, **alike[_untuned(next(iter(behind.values())))])
+        first = next(iter(behind.values()))
+        choice = record.method, first.subset.size, tuning.options
+        if choice not in searches:
+            tuned = frozenset((part, name) for part, name, _ in OPTION.findall(tuning.options))
+            if tuned not in alike:
+                alike[tuned] = _by_search(trials, tuned)
+            searches[choice] = dict(alike[tuned][_untuned(first, tuned)])
+        searches[choice].update(behind)
         largest[choice] = max(largest.get(choice, tuning), tuning, key=lambda each: len(each.trials))
     return [
         _sensitivity(method, size, largest[method, size, options], list(behind.values()))
@@ -97,9 +100,16 @@ def sensitivities(reported: Iterable[Record], trials: Mapping[str, Record]) -> l
     ]
 
 
-def _untuned(trial: Record) -> object:
-    """Return all that the trials of one search share: everything but the seed and the tuned values."""
-    tuned = {(part, name) for part, name, _ in OPTION.findall(trial.tuning.options if trial.tuning else "")}
+def _by_search(trials: Mapping[str, Record], tuned: Collection[tuple[str, str]]) -> dict[object, dict[str, Record]]:
+    """Return the trials of each search over these options, by key."""
+    searches: dict[object, dict[str, Record]] = {}
+    for key, trial in trials.items():
+        searches.setdefault(_untuned(trial, tuned), {})[key] = trial
+    return searches
+
+
+def _untuned(trial: Record, tuned: Collection[tuple[str, str]]) -> object:
+    """Return all that the trials of one search share: everything but the seed and the values of these options."""
     parts = tuple(
         (
             stated.named,
@@ -114,7 +124,7 @@ def _sensitivity(method: str, size: int, tuning: Tuning, trials: Sequence[Record
     by_value: dict[str, list[Record]] = {}
     for trial in trials:
         by_value.setdefault(_value(tried(trial, tuning.options)), []).append(trial)
-    if len(options := OPTION.findall(tuning.options)) == 1 and all(map(NUMBER.fullmatch, by_value)):
+    if len(options := OPTION.findall(tuning.options)) == 1 < len(by_value) and all(map(NUMBER.fullmatch, by_value)):
         ordered, option = sorted(by_value, key=float), ".".join(options[0][:2])
         tuning = replace(tuning, at_edge=(option,) * (options[0][2] in (ordered[0], ordered[-1])))
     return Sensitivity(

@@ -54,10 +54,13 @@ def show(
         return _origin(name, Path(results))
     if name not in METHODS and get_close_matches(name, LISTS, n=1):
         raise UnknownName("list, method or part", name, LISTS)
-    for kind in LISTS[2:]:
-        if name not in METHODS and name in (row[0] for row in describe.LISTINGS[kind]()):
-            raise BadBenchmark(f"{name!r} is one of the {kind}; cseb show {kind} describes them")
-    return describe.show(name)
+    try:
+        return describe.show(name)
+    except UnknownName:
+        for kind in LISTS[2:]:
+            if name in (row[0] for row in describe.LISTINGS[kind]()):
+                raise BadBenchmark(f"{name!r} is one of the {kind}; cseb show {kind} describes them") from None
+        raise
 
 
 def print_shown(call: Call[str]) -> None:

@@ -209,8 +209,9 @@ def check_jobs(jobs: Sequence[Job], corpus: Corpus) -> None:
             )
         if recipe.steps and job.size < recipe.batch_size:
             smaller = f", or {job.label}+recipe(batch_size={job.size})" if job.size > 1 else ""
-            needed = f"take at least {recipe.batch_size:,} (fraction {recipe.batch_size / count:.2g})"
-            needed = needed if recipe.batch_size <= count else f"take a larger corpus than these {count:,}"
+            needed = f"take a larger corpus than these {count:,}"
+            if recipe.batch_size <= count:
+                needed = f"take at least {recipe.batch_size:,} (fraction {recipe.batch_size / count:.2g})"
             raise BadBenchmark(
                 f"{job.label} at fraction {job.fraction:g} has {quantity(job.size, 'sentence')}, fewer than one batch "
                 f"of {recipe.batch_size}; {needed}{smaller}"

@@ -3,7 +3,6 @@
 import gzip
 import json
 import re
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -287,17 +286,3 @@ def test_the_report_has_a_row_for_each_encoder_and_a_table_for_each_set_of_tasks
     assert shown.count("Scores by cseb eval; protocol") == 1  # rows name the methods
     assert shown.count("Scores by cseb eval (words alone); protocol") == 1
     assert "corpus" not in shown
-
-
-def test_tables_of_a_task_with_other_data_say_so(tiny: Tiny) -> None:
-    for folder, ratings in (("a", (1, 5, 3)), ("b", (5, 1, 3))):
-        pairs = zip(SENTENCES, SENTENCES[1:], ratings, strict=False)
-        Path(folder).mkdir()
-        lines = [f"{first}\t{second}\t{rating}" for first, second, rating in pairs]
-        Path(folder, "own.tsv").write_text("\n".join(["sentence1\tsentence2\tscore", *lines]) + "\n")
-        assert call(tiny("bert"), tasks=f"{folder}/own.tsv").exit_code == 0
-    shown = command_line.printed("report")
-    assert len(set(re.findall(r"(?m)^Task data [0-9a-f]{8}\.$", shown))) == 2
-    shutil.rmtree("results")
-    assert call(tiny("bert"), tasks="a/own.tsv").exit_code == 0
-    assert "Task data" not in command_line.printed("report")

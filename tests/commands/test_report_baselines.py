@@ -1,5 +1,6 @@
 """Baselines that `cseb eval` scored, in the report of a grid."""
 
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -26,12 +27,23 @@ def test_a_report_holds_runs_and_encoders_as_they_stand(tiny: Tiny) -> None:
     assert "words:tf-idf@" in shown
 
 
-def test_a_baseline_that_was_scored_on_other_data_of_a_task_is_not_shown(tiny: Tiny) -> None:
-    def rated(*ratings: float) -> None:
-        pairs = ("a dog runs\ta dog sleeps", "two red cars\tthree red cars", "it rains\tthey sing")
-        lines = [f"{pair}\t{rating}" for pair, rating in zip(pairs, ratings, strict=True)]
-        Path("own.tsv").write_text("\n".join(["sentence1\tsentence2\tscore", *lines]) + "\n")
+def rated(*ratings: float) -> None:
+    """Write a task of three pairs with these ratings."""
+    pairs = ("a dog runs\ta dog sleeps", "two red cars\tthree red cars", "it rains\tthey sing")
+    lines = [f"{pair}\t{rating}" for pair, rating in zip(pairs, ratings, strict=True)]
+    Path("own.tsv").write_text("\n".join(["sentence1\tsentence2\tscore", *lines]) + "\n")
 
+
+def test_tables_of_a_task_with_other_data_say_so(tiny: Tiny) -> None:
+    rated(1, 5, 3)
+    assert call(tiny("bert"), tasks="own.tsv").exit_code == 0
+    assert "Task data" not in command_line.printed("report")
+    rated(5, 1, 3)
+    assert call(tiny("bert"), tasks="own.tsv").exit_code == 0
+    assert len(set(re.findall(r"(?m)^Task data [0-9a-f]{8}\.$", command_line.printed("report")))) == 2
+
+
+def test_a_baseline_that_was_scored_on_other_data_of_a_task_is_not_shown(tiny: Tiny) -> None:
     def shown() -> str:
         grid = ("--methods", "mean", "--seeds", "1", "--sizes", "8", "--steps", "1", "--dev", "none", "--workers", "1")
         command_line.printed("run", "demo", *grid, "--encoder", tiny("bert"), "--tasks", "own.tsv")

@@ -56,6 +56,26 @@ def test_trials_after_the_runs_are_counted_in(make: Make) -> None:
         assert footer(shown, detail=True)[1:] == ([note] if note else [])
 
 
+def test_trials_of_another_temperature_are_not_counted_in_for_a_search_of_rates(make: Make) -> None:
+    records: dict[str, Record] = {}
+    run(make(methods="simcse", fractions=[0.5], tune={}), peak(1e-3), records)
+    first = [record for record in records.values() if record.purpose == "reported"]
+    space = {"recipe.learning_rate": [1e-4, 3e-4], "infonce.temperature": [0.05, 0.1]}
+    run(make(methods="simcse", fractions=[0.5], tune={"options": space, "further": 0}), peak(3e-4), records)
+    trials = {key: record for key, record in records.items() if record.purpose == "tuning"}
+    assert len(trials) == 2 * (4 + 2)
+    (rates,) = sensitivities(first, trials)
+    assert list(rates.scores) == ["0.0001", "0.0003", "0.001", "0.003"]
+
+
+def test_a_single_value_is_not_at_an_edge(make: Make) -> None:
+    records: dict[str, Record] = {}
+    run(make(methods="simcse", fractions=[0.5], tune={"options": {"recipe.learning_rate": [3e-4]}}), peak(1), records)
+    trials = {key: record for key, record in records.items() if record.purpose == "tuning"}
+    [found] = sensitivities((record for record in records.values() if record.purpose == "reported"), trials)
+    assert found.tuning.at_edge == ()
+
+
 def test_the_expected_best_is_the_mean_over_all_sets_of_values() -> None:
     scores = [3.0, -1.0, 4.0, 4.0, 10.0]
     for tried in range(1, 6):
