@@ -5,7 +5,8 @@
 
 Means, standard deviations, bold marks, intervals, p-values and conclusions are computed again with pandas and scipy.
 They are compared with the tables (few-shot*.md, few-shot.csv, tasks.md, compare*.md and others), with the tables in
-README.md and with the conclusions that a page states in a comment behind a sentence (see `recomputed_statements`).
+README.md, and with the conclusions and numbers of its sentences, which comments behind them state for this purpose (see
+`recomputed_statements` and `recomputed_numbers`).
 """
 
 from __future__ import annotations
@@ -14,13 +15,15 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 from functools import cache
-from itertools import combinations
+from itertools import chain, combinations
 from pathlib import Path
 from statistics import fmean
 
 import numpy as np
 import pandas as pd
 
+from benchmarks.recomputed_intervals import check_intervals
+from benchmarks.recomputed_numbers import check_numbers, check_table
 from benchmarks.recomputed_scores import FEWEST, LEVEL, against, best, dev_scores, records, scores, tasks_of
 from benchmarks.recomputed_statements import ROOT, check_statements
 
@@ -220,6 +223,7 @@ def check_page(path: Path, folder: Path) -> Iterator[str]:
     """
     archived = {path.parent for path in (ROOT / "results").rglob("records*.zip.xz")}
     for _, heads, rows in tables(path.read_text("utf-8")):
+        yield from check_intervals(path, heads, rows)
         for column, head in enumerate(heads[1:], start=1):
             of_task = [each for each in archived if tasks_of(each, head.lower())]
             known = set().union(*(_cells(each, head.lower() if of_task else "") for each in of_task or archived))
@@ -250,7 +254,11 @@ def check(folder: Path) -> list[str]:
     archived = any(folder.glob("records*.zip.xz"))
     for path in sorted(folder.iterdir()):
         if path.name == "README.md":
-            differences += [*check_statements(path, folder), *check_page(path, folder)]
+            differences += [
+                *check_statements(path, folder),
+                *check_numbers(path, folder),
+                *check_page(path, folder),
+            ]
         elif archived and path.name.startswith("compare") and path.suffix == ".md":
             differences += check_comparison(path, folder)
         elif archived and path.suffix == ".md":
@@ -267,7 +275,10 @@ def main(words: Sequence[str]) -> int:
         {path.parent for pattern in ("README.md", "records*.zip.xz") for path in results.rglob(pattern)}
     )
     found = [difference for folder in folders for difference in check(folder)]
-    found += [] if words else check_statements(ROOT / "README.md", results / "real")
+    readme = ROOT / "README.md"
+    if not words:
+        checks = (check_statements(readme, results), check_numbers(readme, results), check_table(readme))
+        found += chain.from_iterable(checks)
     print("\n".join([*found, f"{len(found)} differences in {len(folders)} folders"]))
     return int(bool(found))
 

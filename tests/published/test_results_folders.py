@@ -10,7 +10,16 @@ import pandas as pd
 import pytest
 import yaml
 
-from benchmarks import few_labels, reading, recompute, recomputed_scores, recomputed_statements, results_tables, steps
+from benchmarks import (
+    few_labels,
+    reading,
+    recompute,
+    recomputed_numbers,
+    recomputed_scores,
+    recomputed_statements,
+    results_tables,
+    steps,
+)
 from cseb import compare, load, report
 from tests.command_line import printed
 
@@ -96,9 +105,9 @@ def test_the_guide_says_what_rates_without_labels_cost() -> None:
 
 
 @pytest.mark.parametrize("page", [ROOT / "README.md", *PAGES], ids=lambda page: page.parent.name)
-def test_statements_are_the_corrected_conclusions(page: Path) -> None:
-    folder = RESULTS / "real" if page.parent == ROOT else page.parent
-    assert list(recompute.check_statements(page, folder)) == []
+def test_statements_and_numbers_are_those_of_the_records(page: Path) -> None:
+    assert list(recompute.check_statements(page, page.parent)) == []
+    assert list(recompute.check_numbers(page, page.parent)) == []
 
 
 # results/decoder-bidirectional has records of results/decoder and no page of its own.
@@ -112,33 +121,6 @@ def test_a_page_answers_in_at_most_five_points_and_a_figure(page: Path) -> None:
     figures = re.findall(r"(?m)^!\[.+\]\((.+\.svg)\)$", answer)
     assert figures and all((page.parent / figure).is_file() for figure in figures)
     assert len(re.findall(r"(?m)^\| ?---", page.read_text("utf-8").partition("\n## ")[0])) == 1
-
-
-# Rows of the table in README: the method whose scores they show.
-SHOWN = {
-    "untrained, [CLS]": "cls",
-    "untrained, mean": "mean",
-    "untrained, mean of first and last layer": "first_last",
-    "SIF (no training)": "sif",
-    "SimCSE, mean": "simcse+mean",
-    "SimCSE, [CLS]": "simcse",
-    "the same with mined negatives": "simcse+mined_negatives+recipe(batch='no_duplicates')",
-    "miCSE, [CLS]": "micse",
-    "MSSE, mask token": "msse",
-}
-
-
-def test_the_table_of_the_readme_has_the_scores_of_the_results() -> None:
-    mini, tuned, real = (reading.scores(RESULTS / name) for name in ("real-mini", "tuned", "real"))
-    longer = {**tuned, **steps.by_steps(RESULTS)[3000]}
-    columns = [(mini, 100), (mini, 1000), (mini, 10_000), ({**real, **tuned}, 10_000), (longer, 10_000)]
-    lines = [line for line in (ROOT / "README.md").read_text("utf-8").splitlines() if line.startswith("| ")]
-    rows = {name: cells for name, *cells in ([cell.strip() for cell in line.split("|")[1:-1]] for line in lines)}
-    for name, method in SHOWN.items():
-        ran = columns[:-1] if method.startswith("simcse+mined") else columns  # it has no run of 3,000 steps
-        blank = [""] * (len(columns) - len(ran))
-        assert rows[name][:5] == [*(f"{scores[method, size][0]:.1f}" for scores, size in ran), *blank]
-    assert rows["TF-IDF, IDF from the same sentences"][:5] == [f"{tf_idf(size):.1f}" for _, size in columns]
 
 
 def tf_idf(size: int) -> float:
@@ -188,7 +170,7 @@ def test_a_table_of_one_size_has_all_trials_of_a_choice() -> None:
 def test_an_unpaired_comparison_is_recomputed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "results" / "documents"
     shutil.copytree(RESULTS / "documents", folder)
-    for module in (recompute, recomputed_statements):
+    for module in (recompute, recomputed_numbers, recomputed_statements):
         monkeypatch.setattr(module, "ROOT", tmp_path)
     monkeypatch.setenv("CSEB_DATA_DIR", str(tmp_path))  # without task data, hence for new seeds
     path = folder / "compare.md"
@@ -223,7 +205,7 @@ def test_a_planted_difference_is_found(
 ) -> None:
     folder = tmp_path / "results" / "documents"
     shutil.copytree(RESULTS / "documents", folder)
-    for module in (recompute, recomputed_statements):
+    for module in (recompute, recomputed_numbers, recomputed_statements):
         monkeypatch.setattr(module, "ROOT", tmp_path)
     path = folder / file
     text = path.read_text("utf-8")

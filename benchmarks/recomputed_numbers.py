@@ -1,0 +1,189 @@
+"""Numbers in the sentences of a page and in README's table, compared with the archived records; see `recompute`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cache
+from pathlib import Path
+
+import pandas as pd
+
+from benchmarks.recomputed_scores import records, scores, tasks_of
+from benchmarks.recomputed_statements import ROOT
+
+RESULTS = ROOT / "results"
+COMMENT = re.compile(r"<!-- (.*?) -->", re.DOTALL)
+STATED = re.compile(r"(-?\d+(?:\.\d+)?)(?: to (-?\d+(?:\.\d+)?))?: (.*)", re.DOTALL)
+OTHER = re.compile(r"(?:recomputed elsewhere|not recomputed): ([\d., ]+); ")
+DECIMAL = re.compile(r"(?<![\w.,])\d+\.\d+(?![\w.]*\w)")
+LIST = re.compile(r",(?![^(]*\))")  # a comma outside parentheses
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number that a sentence has, or the lowest and highest of several, in a comment in the same paragraph.
+
+    `<!-- 63.2: simcse; 10000 -->`: the mean of SimCSE's seeds. `<!-- 1.4 to 1.9: msse,crops - mean; 1000,10000 -->`:
+    differences of means, of either method at either size. A number behind the minus compares each method with itself at
+    that size. Size 0 is an untrained encoder or words alone, as `cseb eval` scores them: the mean over all that match.
+    `*` stands for any characters. `folder=PATH`, `than=PATH`, `tasks=NAME` and `select=last` replace the folder of the
+    page, the folder behind the minus, its first protocol and the best checkpoint.
+    """
+
+    low: str
+    high: str
+    left: tuple[str, ...]
+    right: str
+    sizes: tuple[int, ...]
+    options: dict[str, str]
+
+    @classmethod
+    def read(cls, text: str) -> Number | None:
+        """Return the number of a comment; None if it states none. Raises: ValueError."""
+        if (found := STATED.fullmatch(text)) is None:
+            return None
+        methods, sizes, *options = (part.strip() for part in found[3].split(";"))
+        left, _, right = methods.partition(" - ")
+        names = tuple(name.strip() for name in LIST.split(left))
+        numbers = tuple(int(size) for size in sizes.split(","))
+        return cls(found[1], found[2] or found[1], names, right, numbers, dict(part.split("=", 1) for part in options))
+
+    def wrong(self, folder: Path) -> str:
+        """Return how the number differs from the records; "" if it does not."""
+        folder = ROOT / self.options["folder"] if "folder" in self.options else folder
+        other = ROOT / self.options["than"] if "than" in self.options else folder
+        values = []
+        for size in self.sizes:
+            for method, score in self._means(folder, self.left, size):
+                if not self.right:
+                    values.append(score)
+                elif self.right.isdigit():
+                    values += [score - before for _, before in self._means(folder, (method,), int(self.right))]
+                else:
+                    trained = any(fnmatchcase(name, self.right) for name, _ in _table(other, *self._of(other)))
+                    at = size if trained else 0
+                    values += [score - base for _, base in self._means(other, (self.right,), at)]
+        missing = not values or not all(
+            any(True for _ in self._means(folder, (name,), size)) for name in self.left for size in self.sizes
+        )
+        if missing:
+            return f"{', '.join(self.left)} has no records with {', '.join(map(str, self.sizes))} sentences"
+        if _rounds(self.low, min(values)) and _rounds(self.high, max(values)):
+            return ""
+        return f"{self.low} to {self.high}, recomputed {min(values):.3f} to {max(values):.3f}"
+
+    def _of(self, folder: Path) -> tuple[tuple[str, ...], str]:
+        return tasks_of(folder, self.options.get("tasks", "")), self.options.get("select", "best")
+
+    def _means(self, folder: Path, names: Sequence[str], size: int) -> Iterator[tuple[str, float]]:
+        tasks, select = self._of(folder)
+        if size == 0:
+            yield from ((name, value) for name in names if (value := _untrained(folder, name, tasks)) is not None)
+            return
+        table = _table(folder, tasks, select)
+        found = [each for each in table if each[1] == size and any(fnmatchcase(each[0], name) for name in names)]
+        yield from ((method, table[method, at]) for method, at in found)
+
+
+@cache
+def _table(folder: Path, tasks: tuple[str, ...], select: str) -> dict[tuple[str, int], float]:
+    return dict(scores(folder, tasks, select).mean(axis=1)) if tasks else {}
+
+
+@cache
+def _untrained(folder: Path, name: str, tasks: tuple[str, ...]) -> float | None:
+    """Return the mean over the encoders without training whose name, or name and method, match."""
+    table = records(folder)
+    rows = table[(table["size"] == 0) & table.task.isin(tasks)]
+    named = zip(rows.encoder, rows.encoder + " " + rows.method, strict=True)
+    matches = [any(fnmatchcase(text, name) for text in texts) for texts in named]
+    return float(rows[matches].groupby("key").score.mean().mean()) if any(matches) else None
+
+
+def _rounds(printed: str, value: float) -> bool:
+    places = len(printed.partition(".")[2])
+    return abs(float(printed) - value) <= 0.5 * 10.0**-places + 1e-9
+
+
+def check_numbers(path: Path, folder: Path) -> Iterator[str]:
+    """Return numbers that the records do not give, and decimal numbers of sentences without a comment.
+
+    Sentences are those of a result: above the setup of a page, and between a result and "Add your method" in README.
+    `<!-- not recomputed: 75.0; the papers report it -->` names numbers of another source.
+    """
+    text = path.read_text("utf-8").partition("\n## Setup")[0]
+    if path.parent == ROOT:
+        text = text.partition("\n## A result")[2].partition("\n## Add your method")[0]
+    text = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
+    for paragraph in re.split(r"\n(?=- |\n)", text):
+        known: set[str] = set()
+        where = f"{path.relative_to(ROOT)}, {' '.join(paragraph.split())[:60]!r}"
+        for comment in map(" ".join, map(str.split, COMMENT.findall(paragraph))):
+            if other := OTHER.match(comment):
+                known |= set(re.findall(r"[\d.]+\d", other[1]))
+            elif number := Number.read(comment):
+                known |= {number.low.lstrip("-"), number.high.lstrip("-")}
+                if wrong := number.wrong(folder):
+                    yield f"{where}: {comment}: {wrong}"
+        lines = COMMENT.sub("", paragraph).splitlines()
+        sentences = re.sub(r"`[^`]*`|\]\([^)]*\)", "", "\n".join(line for line in lines if not line.startswith("|")))
+        for printed in DECIMAL.findall(sentences):
+            if printed not in known:
+                yield f"{where}: {printed} has no comment that says how it is computed"
+
+
+# README's table: the method of a row; "" for TF-IDF, whose document frequencies come from as many sentences.
+ROWS = {
+    "untrained, [CLS]": "cls",
+    "untrained, mean": "mean",
+    "untrained, mean of first and last layer": "first_last",
+    "SIF (no training)": "sif",
+    "SimCSE, mean": "simcse+mean",
+    "SimCSE, [CLS]": "simcse",
+    "the same with mined negatives": "simcse+mined_negatives+recipe(batch='no_duplicates')",
+    "miCSE, [CLS]": "micse",
+    "MSSE, mask token": "msse",
+    "TF-IDF, IDF from the same sentences": "",
+}
+# Its columns: training set size and folders; the first that has a method counts. The last has what papers report.
+COLUMNS = (
+    (100, ("real-mini",)),
+    (1000, ("real-mini",)),
+    (10_000, ("real-mini",)),
+    (10_000, ("tuned", "real")),
+    (10_000, ("steps/gpu", "steps/cpu", "tuned")),
+)
+UNCHANGED = ("cls", "mean", "first_last", "sif")  # no steps
+REPORTED = RESULTS.parent / "benchmarks" / "published" / "scores.csv"
+
+
+def check_table(path: Path) -> Iterator[str]:
+    """Return the cells of README's table that differ from the records, and from what the papers print."""
+    lines = [line.strip("|").split("|") for line in path.read_text("utf-8").splitlines() if line.startswith("| ")]
+    rows = {name: cells for name, *cells in ([cell.strip() for cell in line] for line in lines)}
+    for name, method in ROWS.items():
+        expected = [*(_cell(method, size, folders) for size, folders in COLUMNS), _reported(method)]
+        if rows.get(name) != expected:
+            yield f"{path.relative_to(ROOT)}, {name}: {rows.get(name)}, recomputed {expected}"
+
+
+def _cell(method: str, size: int, folders: Sequence[str]) -> str:
+    if not method:
+        folder = RESULTS / "tuned" / "tf-idf"
+        return f"{_untrained(folder, f'words:tf-idf:wiki1m-{size}-*', tasks_of(folder)):.1f}"
+    for folder in (RESULTS / name for name in folders if name != "tuned" or len(folders) < 3 or method in UNCHANGED):
+        table = _table(folder, tasks_of(folder), "best")
+        if (method, size) in table:
+            return f"{table[method, size]:.1f}"
+    return ""
+
+
+def _reported(method: str) -> str:
+    """Return the score of BERT-base that the paper with the first table of a method reports, with 1 % of its corpus."""
+    table = pd.read_csv(REPORTED, keep_default_na=False)
+    rows = table[(table.cseb_method == method) & (table.variant == "") & (table.encoder == "bert-base")]
+    rows = rows[(rows.task == "sts-avg") & rows.fraction.isin(["", "0.01"]) & (rows.setting != "supervised")]
+    return f"{float(rows['mean'].iloc[0]):.1f}" if len(rows) else ""
