@@ -25,7 +25,7 @@ import pandas as pd
 from benchmarks.recomputed_intervals import check_intervals
 from benchmarks.recomputed_numbers import check_numbers, check_table
 from benchmarks.recomputed_scores import FEWEST, LEVEL, against, best, dev_scores, records, scores, tasks_of
-from benchmarks.recomputed_statements import ROOT, check_statements
+from benchmarks.recomputed_statements import ROOT, check_statements, named
 
 VERSION = re.compile(r" \([a-z_]+@\d+(?:, [a-z_]+@\d+)*\)$")  # of a row of records of another version
 CELL = re.compile(r"\*{0,2}(?P<mean>[+-]?\d+\.\d\d)(?: ± (?P<sd>\d+\.\d\d))?(?P<bold>\*{0,2})(?: \(.*)?")
@@ -57,13 +57,13 @@ def differs(printed: str, value: float) -> bool:
 def check_scores(path: Path, folder: Path) -> Iterator[str]:
     """Return the differences in the tables of scores of a Markdown file."""
     select = "last" if path.stem.endswith("-last") or "best" not in set(records(folder).checkpoint) else "best"
-    named = path.stem.replace("-", ":").removesuffix(":last")
+    of_file = path.stem.replace("-", ":").removesuffix(":last")
     for title, escaped, rows in tables(path.read_text("utf-8")):
         checks = {"Dev score by ": check_dev_scores, "Expected best dev score by ": check_expected_best}
         if check := next((check for beginning, check in checks.items() if title.startswith(beginning)), None):
-            yield from check(f"{path.relative_to(ROOT)}, {title}", escaped, rows, folder)
+            yield from check(f"{named(path)}, {title}", escaped, rows, folder)
             continue
-        where, heads = f"{path.relative_to(ROOT)}, {title}", [head.replace("\\", "") for head in escaped]
+        where, heads = f"{named(path)}, {title}", [head.replace("\\", "") for head in escaped]
         untrained = title.endswith(", encoders")
         selected = "last" if untrained else select
         sizes = [int(number.replace(",", "")) for number in re.findall(r"\(([\d,]+) sentences?\)", title)]
@@ -75,7 +75,11 @@ def check_scores(path: Path, folder: Path) -> Iterator[str]:
                 if size:
                     at = int(size[1].replace(",", ""))
                     group = (
-                        named if named in GROUPS else "sts" if "average of 7" in title else title.rpartition(", ")[2]
+                        of_file
+                        if of_file in GROUPS
+                        else "sts"
+                        if "average of 7" in title
+                        else title.rpartition(", ")[2]
                     )
                     tasks = tasks_of(folder, group if group in GROUPS or tasks_of(folder, group) else "")
                 else:
@@ -168,13 +172,13 @@ def check_comparison(path: Path, folder: Path) -> Iterator[str]:
     for title, _, rows in tables(path.read_text("utf-8")):
         words = re.match(r"Comparison with (.*): .*, (average of \d+ tasks|[\w:-]+), (best|last) checkpoint", title)
         if not words:
-            yield f"{path.relative_to(ROOT)}: the title {title!r} is not one of a comparison"
+            yield f"{named(path)}: the title {title!r} is not one of a comparison"
             continue
         baseline, what, select = words.groups()
         group = ("transfer" if folder.name == "transfer" else "sts") if what.startswith("average") else what
         tasks = tasks_of(folder, group) if group != "sts" or path.stem.endswith("sts") else tasks_of(folder)
         for name, size, difference, interval, p, conclusion in rows:
-            where = f"{path.relative_to(ROOT)}, {name}, {size}"
+            where = f"{named(path)}, {name}, {size}"
             pairs = against(folder, tasks, select, int(size.partition(" ")[0].replace(",", "")), baseline)
             pair = pairs.get(method_of(name))
             if pair is None:
@@ -206,7 +210,7 @@ def check_csv(path: Path, folder: Path) -> Iterator[str]:
             continue
         name = f"{row['row']}" if int(row["size"]) == 0 else method_of(row["method"])
         values = _values(folder, method_of(name), int(row["size"]), row["tasks"].split(), row["select"], row["row"])
-        where = f"{path.relative_to(ROOT)}, {row['row']}, {row['column']}"
+        where = f"{named(path)}, {row['row']}, {row['column']}"
         if values is None or len(values) != int(row["n"]):
             yield f"{where}: n is {row['n']}, records {0 if values is None else len(values)}"
             continue
@@ -231,7 +235,7 @@ def check_page(path: Path, folder: Path) -> Iterator[str]:
                 words = re.match("`(.+?)`", cells[0])
                 own = {text for method, text in known if words and method == words[1]} or {text for _, text in known}
                 if re.fullmatch(r"\d+\.\d\d ± \d+\.\d\d", cells[column]) and cells[column] not in own:
-                    yield f"{path.relative_to(ROOT)}, {cells[0]}, {head}: no records give {cells[column]}"
+                    yield f"{named(path)}, {cells[0]}, {head}: no records give {cells[column]}"
 
 
 @cache

@@ -13,7 +13,7 @@ import numpy as np
 from scipy import stats
 
 from benchmarks.recomputed_scores import LEVEL, archived
-from benchmarks.recomputed_statements import ROOT
+from benchmarks.recomputed_statements import named
 
 COMPARED = ("mean", "simcse+mean")
 CLASSIFIERS = {"frozen encoder": "shots", "SetFit": "setfit"}  # as the table and as tasks name them
@@ -34,7 +34,7 @@ def check_intervals(path: Path, heads: Sequence[str], rows: Sequence[Sequence[st
         wrong = [abs(float(text) - value) > room + 1e-9 for text, value, room in printed]
         if any(wrong):
             where, shown = (
-                f"{path.relative_to(ROOT)}, {row['task']}, {name}",
+                f"{named(path)}, {row['task']}, {name}",
                 f"{row['difference']}, {' to '.join(ends)}",
             )
             yield f"{where}: {shown}, recomputed {mean:.2f}, {low:.2f} to {high:.2f}"

@@ -12,7 +12,7 @@ from pathlib import Path
 import pandas as pd
 
 from benchmarks.recomputed_scores import records, scores, tasks_of
-from benchmarks.recomputed_statements import ROOT
+from benchmarks.recomputed_statements import ROOT, named
 
 RESULTS = ROOT / "results"
 COMMENT = re.compile(r"<!-- (.*?) -->", re.DOTALL)
@@ -120,7 +120,7 @@ def check_numbers(path: Path, folder: Path) -> Iterator[str]:
     text = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
     for paragraph in re.split(r"\n(?=- |\n)", text):
         known: set[str] = set()
-        where = f"{path.relative_to(ROOT)}, {' '.join(paragraph.split())[:60]!r}"
+        where = f"{named(path)}, {' '.join(paragraph.split())[:60]!r}"
         for comment in map(" ".join, map(str.split, COMMENT.findall(paragraph))):
             if other := OTHER.match(comment):
                 known |= set(re.findall(r"[\d.]+\d", other[1]))
@@ -167,7 +167,7 @@ def check_table(path: Path) -> Iterator[str]:
     for name, method in ROWS.items():
         expected = [*(_cell(method, size, folders) for size, folders in COLUMNS), _reported(method)]
         if rows.get(name) != expected:
-            yield f"{path.relative_to(ROOT)}, {name}: {rows.get(name)}, recomputed {expected}"
+            yield f"{named(path)}, {name}: {rows.get(name)}, recomputed {expected}"
 
 
 def _cell(method: str, size: int, folders: Sequence[str]) -> str:

@@ -13,6 +13,11 @@ from benchmarks.recomputed_scores import against, growth, tasks_of
 ROOT = Path(__file__).parents[1]
 
 
+def named(path: Path) -> Path:
+    """Return a path as differences show it: from the repository's root, if it lies below it."""
+    return path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
+
+
 @dataclass(frozen=True)
 class Statement:
     """A conclusion that a page states, in a comment in the same paragraph.
@@ -50,7 +55,7 @@ class Statement:
         select = self.options.get("select", "best")
         tasks = tasks_of(folder, self.options.get("tasks", ""))
         if not tasks:
-            yield f"{folder.relative_to(ROOT)} has no task {self.options.get('tasks')}"
+            yield f"{named(folder)} has no task {self.options.get('tasks')}"
             return
         allowed = {">": {"better"}, "<": {"worse"}, "=": {"inconclusive", "equivalent", "identical"}}.get(
             self.relation, {"worse", "inconclusive", "equivalent", "identical", "too few seeds"}
@@ -77,7 +82,7 @@ def check_statements(path: Path, folder: Path) -> Iterator[str]:
     """Return the stated conclusions of a page that are wrong, and paragraphs that state one without a comment."""
     for paragraph in re.split(r"\n(?=- |\n)", path.read_text("utf-8")):
         statements = STATEMENT.findall(paragraph)
-        where = f"{path.relative_to(ROOT)}, {' '.join(paragraph.split())[:60]!r}"
+        where = f"{named(path)}, {' '.join(paragraph.split())[:60]!r}"
         for text in statements:
             yield from (f"{where}: {wrong}" for wrong in Statement.read(text).wrong(folder))
         if "significant" in STATEMENT.sub("", paragraph) and not statements and "no statement" not in paragraph:
