@@ -69,6 +69,7 @@ TABLES: Mapping[str, Mapping[str, Options]] = {
         "compare.md": {"baseline": "simcse"},
         "compare-mean.md": {"baseline": "mean"},
     },
+    "tuned/per-size-10000": {"few-shot.md": {}, "compare-mean.md": {"baseline": "mean"}},
     "tuned/tf-idf": {"tasks.md": {"table": "tasks"}},
     "tuned/transfer": {
         **of_tasks(["transfer"]),

@@ -157,6 +157,22 @@ def test_the_guide_says_what_more_seeds_of_the_baseline_brought(
     assert f"{number[lost.sum()]} lost their equivalence, and {number[gained.sum()].lower()} others gained it" in guide
 
 
+def test_five_of_six_methods_choose_the_same_rate_with_10000_as_with_1000_sentences() -> None:
+    chosen: dict[int, dict[str, str]] = {1000: {}, 10_000: {}}
+    for folder, size in (("tuned", 1000), ("tuned/per-size-10000", 10_000)):
+        scores: dict[tuple[str, str], list[float]] = {}
+        for trial in load(RESULTS / folder).trials:
+            if trial.subset.size == size and trial.tuning and trial.trace:
+                devs = [dev for _, _, dev in trial.trace.curve if dev is not None]
+                scores.setdefault((trial.method, trial.tuning.options), []).append(max(devs))
+        for (method, options), devs in sorted(scores.items(), key=lambda item: np.mean(item[1])):
+            assert len(devs) == 2
+            chosen[size][method] = options  # the best comes last
+    others = {method: rate for method, rate in chosen[10_000].items() if rate != chosen[1000][method]}
+    assert len(chosen[10_000]) == 6
+    assert others == {"simcse+mean": "recipe(learning_rate=0.0003)"}
+
+
 def test_a_table_of_one_size_has_all_trials_of_a_choice() -> None:
     """Runs of another size have trials that those of this size lack, because they were planned with a further value."""
     texts = [report(RESULTS / "tuned", sizes=sizes, detail=True, format="markdown") for sizes in ("", "1000")]
