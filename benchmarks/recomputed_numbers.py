@@ -17,7 +17,7 @@ from benchmarks.recomputed_statements import ROOT, named
 RESULTS = ROOT / "results"
 COMMENT = re.compile(r"<!-- (.*?) -->", re.DOTALL)
 STATED = re.compile(r"(-?\d+(?:\.\d+)?)(?: to (-?\d+(?:\.\d+)?))?: (.*)", re.DOTALL)
-OTHER = re.compile(r"(?:recomputed elsewhere|not recomputed): ([\d., ]+); ")
+OTHER = re.compile(r"not recomputed: ([\d., ]+); ")
 DECIMAL = re.compile(r"(?<![\w.,])\d+\.\d+(?![\w.]*\w)")
 LIST = re.compile(r",(?![^(]*\))")  # a comma outside parentheses
 
@@ -54,38 +54,41 @@ class Number:
     def wrong(self, folder: Path) -> str:
         """Return how the number differs from the records; "" if it does not."""
         folder = ROOT / self.options["folder"] if "folder" in self.options else folder
-        other = ROOT / self.options["than"] if "than" in self.options else folder
-        values = []
+        values: list[float] = []
         for size in self.sizes:
-            for method, score in self._means(folder, self.left, size):
-                if not self.right:
-                    values.append(score)
-                elif self.right.isdigit():
-                    values += [score - before for _, before in self._means(folder, (method,), int(self.right))]
-                else:
-                    trained = any(fnmatchcase(name, self.right) for name, _ in _table(other, *self._of(other)))
-                    at = size if trained else 0
-                    values += [score - base for _, base in self._means(other, (self.right,), at)]
-        missing = not values or not all(
-            any(True for _ in self._means(folder, (name,), size)) for name in self.left for size in self.sizes
-        )
-        if missing:
-            return f"{', '.join(self.left)} has no records with {', '.join(map(str, self.sizes))} sentences"
+            for name in self.left:
+                scores = [
+                    score - base
+                    for method, score in self._means(folder, name, size)
+                    for base in self._bases(folder, method, size)
+                ]
+                if not scores:
+                    return f"{name} or what is subtracted has no records with {size} sentences"
+                values += scores
         if _rounds(self.low, min(values)) and _rounds(self.high, max(values)):
             return ""
         return f"{self.low} to {self.high}, recomputed {min(values):.3f} to {max(values):.3f}"
 
+    def _bases(self, folder: Path, method: str, size: int) -> list[float]:
+        """Return what is subtracted from the score of a method, 0 for nothing."""
+        if not self.right:
+            return [0.0]
+        if self.right.isdigit():
+            return [base for _, base in self._means(folder, method, int(self.right))]
+        other = ROOT / self.options["than"] if "than" in self.options else folder
+        trained = any(fnmatchcase(name, self.right) for name, _ in _table(other, *self._of(other)))
+        return [base for _, base in self._means(other, self.right, size if trained else 0)]
+
     def _of(self, folder: Path) -> tuple[tuple[str, ...], str]:
         return tasks_of(folder, self.options.get("tasks", "")), self.options.get("select", "best")
 
-    def _means(self, folder: Path, names: Sequence[str], size: int) -> Iterator[tuple[str, float]]:
+    def _means(self, folder: Path, name: str, size: int) -> list[tuple[str, float]]:
         tasks, select = self._of(folder)
         if size == 0:
-            yield from ((name, value) for name in names if (value := _untrained(folder, name, tasks)) is not None)
-            return
+            value = _untrained(folder, name, tasks)
+            return [] if value is None else [(name, value)]
         table = _table(folder, tasks, select)
-        found = [each for each in table if each[1] == size and any(fnmatchcase(each[0], name) for name in names)]
-        yield from ((method, table[method, at]) for method, at in found)
+        return [(method, table[method, at]) for method, at in table if at == size and fnmatchcase(method, name)]
 
 
 @cache
@@ -98,8 +101,8 @@ def _untrained(folder: Path, name: str, tasks: tuple[str, ...]) -> float | None:
     """Return the mean over the encoders without training whose name, or name and method, match."""
     table = records(folder)
     rows = table[(table["size"] == 0) & table.task.isin(tasks)]
-    named = zip(rows.encoder, rows.encoder + " " + rows.method, strict=True)
-    matches = [any(fnmatchcase(text, name) for text in texts) for texts in named]
+    texts = zip(rows.encoder, rows.encoder + " " + rows.method, strict=True)
+    matches = [any(fnmatchcase(text, name) for text in each) for each in texts]
     return float(rows[matches].groupby("key").score.mean().mean()) if any(matches) else None
 
 

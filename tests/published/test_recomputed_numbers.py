@@ -26,6 +26,8 @@ FEW_LABELS = RESULTS / "few-labels" / "README.md"
         ("Two have 55.4 to 59.5. <!-- 55.4 to 59.5: cls,mean; 100 -->", ""),
         ("It has 59.5. <!-- 59.5: mean,simcse-3; 100 -->", "no records"),
         ("It has 59.5. <!-- 59.5: mean; 200 -->", "no records"),
+        ("It adds 0.6. <!-- 0.6: simcse+mean - nothing; 100 -->", "no records"),
+        ("It gains 0.8. <!-- 0.8: simcse - 200; 10000 -->", "no records"),
         ("It has 59.5.", "59.5 has no comment"),
         ("It has 59.5 and 55.4. <!-- 59.5: mean; 100 -->", "55.4 has no comment"),
         ("They report 75.0. <!-- not recomputed: 75.0; the papers report it -->", ""),
