@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
+from itertools import product
 from pathlib import Path
 
 import pandas as pd
@@ -16,9 +17,12 @@ from benchmarks.recomputed_statements import ROOT, named
 
 RESULTS = ROOT / "results"
 COMMENT = re.compile(r"<!-- (.*?) -->", re.DOTALL)
-STATED = re.compile(r"(-?\d+(?:\.\d+)?)(?: to (-?\d+(?:\.\d+)?))?: (.*)", re.DOTALL)
+STATED = re.compile(r"(< )?(-?\d+(?:\.\d+)?)(?: to (-?\d+(?:\.\d+)?))?: (.*)", re.DOTALL)
 OTHER = re.compile(r"not recomputed: ([\d., ]+); ")
 DECIMAL = re.compile(r"(?<![\w.,])\d+\.\d+(?![\w.]*\w)")
+WORDS = {"one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7", "eight": "8"}
+_WHOLE = rf"(?<![\w.,])(\d+|{'|'.join(WORDS)})"
+POINTS = re.compile(rf"{_WHOLE}(?:\s(?:to|and|or)\s{_WHOLE})?\spoints?\b")
 LIST = re.compile(r",(?![^(]*\))")  # a comma outside parentheses
 
 
@@ -27,14 +31,16 @@ class Number:
     """A number that a sentence has, or the lowest and highest of several, in a comment in the same paragraph.
 
     `<!-- 63.2: simcse; 10000 -->`: the mean of SimCSE's seeds. `<!-- 1.4 to 1.9: msse,crops - mean; 1000,10000 -->`:
-    differences of means, of either method at either size. A number behind the minus compares each method with itself at
-    that size. Size 0 is an untrained encoder or words alone, as `cseb eval` scores them: the mean over all that match.
-    `*` stands for any characters. `folder=PATH`, `than=PATH`, `tasks=NAME` and `select=last` replace the folder of the
-    page, the folder behind the minus, its first protocol and the best checkpoint.
+    differences of means, of either method at either size. `<!-- < 0.1: crops - mean; 100 -->`: nearer to 0 than that.
+    A number behind the minus compares each method with itself at that size. Size 0 is an untrained encoder or words
+    alone, as `cseb eval` scores them: the mean over all that match. `*` stands for any characters. `folder=PATH` (also
+    of several folders), `tasks=NAME` and `select=last` replace the folder of the page, its first protocol and the best
+    checkpoint; `than=PATH` and `than_tasks=NAME` do so for what is subtracted.
     """
 
     low: str
     high: str
+    bound: bool
     left: tuple[str, ...]
     right: str
     sizes: tuple[int, ...]
@@ -45,49 +51,56 @@ class Number:
         """Return the number of a comment; None if it states none. Raises: ValueError."""
         if (found := STATED.fullmatch(text)) is None:
             return None
-        methods, sizes, *options = (part.strip() for part in found[3].split(";"))
+        methods, sizes, *options = (part.strip() for part in found[4].split(";"))
         left, _, right = methods.partition(" - ")
         names = tuple(name.strip() for name in LIST.split(left))
         numbers = tuple(int(size) for size in sizes.split(","))
-        return cls(found[1], found[2] or found[1], names, right, numbers, dict(part.split("=", 1) for part in options))
+        low, high, given = found[2], found[3] or found[2], dict(part.split("=", 1) for part in options)
+        return cls(low, high, bool(found[1]), names, right, numbers, given)
 
     def wrong(self, folder: Path) -> str:
         """Return how the number differs from the records; "" if it does not."""
-        folder = ROOT / self.options["folder"] if "folder" in self.options else folder
+        folders = sorted(ROOT.glob(self.options["folder"])) if "folder" in self.options else [folder]
         values: list[float] = []
-        for size in self.sizes:
-            for name in self.left:
-                scores = [
-                    score - base
-                    for method, score in self._means(folder, name, size)
-                    for base in self._bases(folder, method, size)
-                ]
-                if not scores:
-                    return f"{name} or what is subtracted has no records with {size} sentences"
-                values += scores
-        if _rounds(self.low, min(values)) and _rounds(self.high, max(values)):
+        for of, size, name in product((each for each in folders if each.is_dir()), self.sizes, self.left):
+            scores = [
+                score - base
+                for method, score in self._means(of, name, size, self.options.get("tasks", ""))
+                for base in self._bases(of, method, size)
+            ]
+            if not scores:
+                return f"{name} or what is subtracted has no records with {size} sentences"
+            values += scores
+        if not values:
+            return "there is no such folder"
+        if self.bound:
+            right = max(map(abs, values)) < float(self.high)
+        else:
+            right = _rounds(self.low, min(values)) and _rounds(self.high, max(values))
+        if right:
             return ""
-        return f"{self.low} to {self.high}, recomputed {min(values):.3f} to {max(values):.3f}"
+        stated = f"less than {self.high}" if self.bound else f"{self.low} to {self.high}"
+        return f"{stated}, recomputed {min(values):.3f} to {max(values):.3f}"
 
     def _bases(self, folder: Path, method: str, size: int) -> list[float]:
         """Return what is subtracted from the score of a method, 0 for nothing."""
         if not self.right:
             return [0.0]
+        tasks = self.options.get("than_tasks", self.options.get("tasks", ""))
         if self.right.isdigit():
-            return [base for _, base in self._means(folder, method, int(self.right))]
+            return [base for _, base in self._means(folder, method, int(self.right), tasks)]
         other = ROOT / self.options["than"] if "than" in self.options else folder
-        trained = any(fnmatchcase(name, self.right) for name, _ in _table(other, *self._of(other)))
-        return [base for _, base in self._means(other, self.right, size if trained else 0)]
+        trained = any(fnmatchcase(name, self.right) for name, _ in self._trained(other, tasks))
+        return [base for _, base in self._means(other, self.right, size if trained else 0, tasks)]
 
-    def _of(self, folder: Path) -> tuple[tuple[str, ...], str]:
-        return tasks_of(folder, self.options.get("tasks", "")), self.options.get("select", "best")
+    def _trained(self, folder: Path, tasks: str) -> dict[tuple[str, int], float]:
+        return _table(folder, tasks_of(folder, tasks), self.options.get("select", "best"))
 
-    def _means(self, folder: Path, name: str, size: int) -> list[tuple[str, float]]:
-        tasks, select = self._of(folder)
+    def _means(self, folder: Path, name: str, size: int, tasks: str) -> list[tuple[str, float]]:
         if size == 0:
-            value = _untrained(folder, name, tasks)
+            value = _untrained(folder, name, tasks_of(folder, tasks))
             return [] if value is None else [(name, value)]
-        table = _table(folder, tasks, select)
+        table = self._trained(folder, tasks)
         return [(method, table[method, at]) for method, at in table if at == size and fnmatchcase(method, name)]
 
 
@@ -112,7 +125,7 @@ def _rounds(printed: str, value: float) -> bool:
 
 
 def check_numbers(path: Path, folder: Path) -> Iterator[str]:
-    """Return numbers that the records do not give, and decimal numbers of sentences without a comment.
+    """Return numbers that the records do not give, and decimal numbers and points of sentences without a comment.
 
     Sentences are those of a result: above the setup of a page, and between a result and "Add your method" in README.
     `<!-- not recomputed: 75.0; the papers report it -->` names numbers of another source.
@@ -133,7 +146,8 @@ def check_numbers(path: Path, folder: Path) -> Iterator[str]:
                     yield f"{where}: {comment}: {wrong}"
         lines = COMMENT.sub("", paragraph).splitlines()
         sentences = re.sub(r"`[^`]*`|\]\([^)]*\)", "", "\n".join(line for line in lines if not line.startswith("|")))
-        for printed in DECIMAL.findall(sentences):
+        points = {WORDS.get(number, number) for pair in POINTS.findall(sentences) for number in pair if number}
+        for printed in [*DECIMAL.findall(sentences), *sorted(points)]:
             if printed not in known:
                 yield f"{where}: {printed} has no comment that says how it is computed"
 
