@@ -89,7 +89,10 @@ def devices(records: Iterable[Record]) -> list[str]:
 
 
 def _table(jobs: dict[str, Planned], states: dict[str, str]) -> Sequence[Sequence[str]]:
-    """Return methods by fractions; a cell has `done/runs`, `+` running, `!` failed. states: by key, if known."""
+    """Return fractions by methods; a cell has `done/runs`, `+` running, `!` failed. states: by key, if known.
+
+    Methods are the last column, so that a long one does not push the counts off the screen.
+    """
     from cseb.experiment.tuning import FIRST_SEED
 
     fractions = sorted({job.fraction for job in jobs.values()})
@@ -99,10 +102,11 @@ def _table(jobs: dict[str, Planned], states: dict[str, str]) -> Sequence[Sequenc
         cells.setdefault((label, job.fraction), []).append(states.get(key, ""))
 
     def cell(label: str, fraction: float) -> str:
-        runs = cells.get((label, fraction), [])
+        if not (runs := cells.get((label, fraction))):
+            return "--"
         marks = [f"{mark}{count} " for mark, how in MARKS.items() if (count := runs.count(how))]
         return f"{''.join(marks)}{runs.count('done')}/{len(runs)}"
 
     labels = dict.fromkeys(label for label, _ in cells)
-    rows = [[plain(label), *(cell(label, fraction) for fraction in fractions)] for label in labels]
-    return [["method", *map(percent, fractions)], *rows]
+    rows = [[*(cell(label, fraction) for fraction in fractions), plain(label)] for label in labels]
+    return [[*map(percent, fractions), "method"], *rows]

@@ -33,7 +33,7 @@ def test_done_failed_and_waiting_jobs_are_counted_by_the_plan(store: Store) -> N
     (store.runs / f"{'f' * 16}.json").write_text("garbage")
     lines = shown(store).splitlines()
     assert lines[0] == "3 of 6 done, 1 failed"
-    assert [line.split() for line in lines[2:4]] == [["simcse", "3/3"], ["micse", "!1", "0/3"]]
+    assert [line.split() for line in lines[2:4]] == [["3/3", "simcse"], ["!1", "0/3", "micse"]]
     assert lines[-2] == "failed: micse 10 % seed 0: the loss is nan"
     assert re.fullmatch(r"unreadable: .*/ffffffffffffffff.json: not a record: .*; repeat the run", lines[-1])
 
@@ -43,8 +43,17 @@ def test_tuning_trials_have_a_row_of_their_own(store: Store) -> None:
     (store.folder / "plan-mine.tsv").write_text(plan_text(jobs))
     for job in jobs[:2]:
         store.write(standin_jobs.record(job), {})
-    rows = [line.split("  ")[0] + " " + line.split()[-1] for line in shown(store).splitlines()[2:4]]
-    assert rows == ["simcse, tuning trials 2/2", "simcse 0/1"]
+    assert shown(store).splitlines()[2:4] == ["2/2   simcse, tuning trials", "0/1   simcse"]
+
+
+def test_counts_of_methods_with_other_fractions_stand_below_each_other(store: Store) -> None:
+    jobs = [standin_jobs.job("simcse"), standin_jobs.job("a" * 90, fraction=0.5)]
+    (store.folder / "plan-mine.tsv").write_text(plan_text(jobs))
+    assert shown(store).splitlines()[1:4] == [
+        "10 %  50 %  method",
+        "0/1   --    simcse",
+        f"--    0/1   {'a' * 90}",
+    ]
 
 
 @pytest.mark.parametrize("label", ["mistake", "left"])
