@@ -12,6 +12,9 @@ RESULTS = ROOT / "results"
 FEW_LABELS = RESULTS / "few-labels" / "README.md"
 
 
+BELOW = "simcse+mean - words:tf-idf*; 2970; tasks=setfit2(rate=1e-3_steps=50):banking77; than_tasks=shots2:banking77"
+
+
 @pytest.mark.parametrize(
     ("paragraph", "words"),
     [
@@ -35,8 +38,11 @@ FEW_LABELS = RESULTS / "few-labels" / "README.md"
         ("Within 0.1. <!-- < 0.1: distil-cos - mean; 100 -->", "no records"),
         ("Within 0.7. <!-- < 0.7: crops - mean; 100 -->", ""),
         ("Within 0.4. <!-- < 0.4: crops - mean; 100 -->", "less than 0.4, recomputed 0.5"),
+        ("Within 0.7. <!-- < 0.7: crops,simcse+mean - mean; 10000 -->", "less than 0.7, recomputed"),
         ("Within 4.1. <!-- < 4.1: cls - mean; 100 -->", "less than 4.1, recomputed -4.1"),
         ("By 4 to 8 points. <!-- 4 to 8: simcse - cls; 10000; folder=results/reading/tiny-* -->", ""),
+        (f"TF-IDF is 5.8 better. <!-- -5.8: {BELOW}; folder=results/few-labels -->", ""),
+        (f"TF-IDF is 5.9 better. <!-- -5.9: {BELOW}; folder=results/few-labels -->", "recomputed -5.8"),
         ("By 5.8. <!-- 5.8: simcse - cls; 10000; folder=results/read/tiny-* -->", "no such folder"),
         ("It has 59.5.", "59.5 has no comment"),
         ("It has 59.5 and 55.4. <!-- 59.5: mean; 100 -->", "55.4 has no comment"),
