@@ -167,6 +167,7 @@ class Grid:
             refuse_unsaved(job.label, job.method)
         check_parts(self.todo)
         self.store.prepare(*[models] if models else [])
+        self._name_trials()
         self._leave_plan()
 
     def check_encoder(self) -> None:
@@ -209,6 +210,16 @@ class Grid:
         if not jobs.keys() >= set(keys):
             raise BadBenchmark("the first process has other jobs: are encoder, corpus and data the same on all hosts?")
         return [jobs[key] for key in keys]
+
+    def _name_trials(self) -> None:
+        """Name the trials that chose the values of a run in its record, where another search had chosen the same."""
+        again = {job.key for job in self.todo}
+        for job in self.jobs:
+            record = self.records.get(job.key)
+            if record is None or job.tuning in (None, record.tuning) or job.key in again:
+                continue
+            if not self.store.is_archived(job.key):
+                self.store.write(record.model_copy(update={"tuning": job.tuning}), None)
 
     def _leave_plan(self) -> None:
         """Write the benchmark as a file for `cseb run`, and the list of its jobs for `cseb status`."""

@@ -123,10 +123,10 @@ class Store:
         """
         prepare((self.folder, self.runs, self.items, *more), checked=(self.runs, self.items, *more))
 
-    def write(self, record: Record, items: Mapping[str, Items]) -> None:
+    def write(self, record: Record, items: Mapping[str, Items] | None) -> None:
         """Store one job, whole or not at all; the record appears last. Raises: BadResults.
 
-        Without `items`, those of an earlier record of the job are removed.
+        Without `items`, those of an earlier record of the job are removed; None keeps them.
         """
         if not KEY.fullmatch(record.key):
             raise BadResults(f"{record.key!r} cannot name a record; a key is sixteen hex digits")
@@ -147,7 +147,7 @@ class Store:
                         os.fsync(file.fileno())
                 for path, temporary in staged.items():
                     temporary.replace(path)
-                if not items:
+                if items is not None and not items:
                     (self.items / f"{record.key}.npz").unlink(missing_ok=True)
         finally:
             for temporary in staged.values():

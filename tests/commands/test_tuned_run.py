@@ -1,5 +1,6 @@
 """`cseb run` tunes, runs what was chosen, goes on after an interruption, and shows both."""
 
+import shutil
 from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
@@ -122,3 +123,18 @@ def test_no_report_while_a_trial_is_open(benchmark: Benchmark, tmp_path: Path, m
     planned, summary = run_stages(plan_grid(benchmark, tmp_path, **OPTIONS))
     assert summary.exit_code == 2 and {job.purpose for job in planned.grid.jobs} == {"tuning"}
     assert cseb.load(tmp_path).trials == ()
+
+
+def test_a_run_that_another_search_chose_names_its_trials(benchmark: Benchmark, tuned: Path, tmp_path: Path) -> None:
+    store = stored(shutil.copytree(tuned, tmp_path / "results"))
+    before = next(record for record in store.load()[0] if record.tuning is not None and record.tuning.trials)
+    items = store.read_items(before.key)
+    assert before.tuning is not None
+    value = float(before.tuning.options.rpartition("=")[2].rstrip(")"))
+    one = override(benchmark, tune={"options": {"recipe.learning_rate": [value]}, "seeds": 2, "further": 0})
+    planned, summary = run_stages(plan_grid(one, store.folder, **OPTIONS))
+    assert planned.grid.todo == [] and summary.exit_code == 0  # every job has a record
+    after = store.read(before.key)
+    assert after.tuning is not None and len(after.tuning.trials) == 2 < len(before.tuning.trials)
+    assert after.model_copy(update={"tuning": before.tuning}) == before
+    assert items and store.read_items(before.key).keys() == items.keys()
