@@ -11,12 +11,12 @@ from cseb.text import plain, quantity
 
 
 def dev_score_grids(tuned: Sequence[Sensitivity]) -> list[Grid]:
-    """Return two tables of methods for each tuned option, training set size and dev task.
+    """Return two tables of methods for each tuned option, training set size and dev task, small sizes first.
 
     One has the tried values as columns, the other the number of values tried.
     """
     alike: dict[tuple[str, int, str, int], list[Sensitivity]] = {}
-    for search in tuned:
+    for search in sorted(tuned, key=lambda search: search.size):
         alike.setdefault((search.option, search.size, search.tuning.dev, search.seeds), []).append(search)
     return [grid for key, searches in alike.items() for grid in (_by_value(*key, searches), _by_budget(*key, searches))]
 

@@ -97,6 +97,8 @@ def test_the_footer_names_the_size_where_sizes_of_a_method_have_other_values(mak
         "Chosen: recipe(learning_rate=0.0003) for simcse (500 sentences); "
         "recipe(learning_rate=0.001) for micse, simcse (1,000 sentences)."
     )
+    titles = [grid.title for grid in dev_score_grids(shown[::-1])]
+    assert [title.partition(", ")[2] for title in titles[::2]] == ["500 sentences", "1,000 sentences"]
 
 
 def test_several_tuned_options_are_one_column_each_pair_of_values(make: Make) -> None:
