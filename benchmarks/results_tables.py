@@ -64,12 +64,6 @@ TABLES: Mapping[str, Mapping[str, Options]] = {
         "compare-mean.md": {"baseline": "mean", "unpaired": True},
         "curves.svg": {"methods": "simcse,micse,msse,tsdae,cls,mean,simcse+mean,sif"},
     },
-    "tuned/per-size": {
-        "few-shot.md": {},
-        "compare.md": {"baseline": "simcse"},
-        "compare-mean.md": {"baseline": "mean"},
-    },
-    "tuned/per-size-10000": {"few-shot.md": {}, "compare-mean.md": {"baseline": "mean"}},
     "tuned/tf-idf": {"tasks.md": {"table": "tasks"}},
     "tuned/transfer": {
         **of_tasks(["transfer"]),

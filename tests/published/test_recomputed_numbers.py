@@ -18,9 +18,9 @@ BELOW = "simcse+mean - words:tf-idf*; 2970; tasks=setfit2(rate=1e-3_steps=50):ba
 @pytest.mark.parametrize(
     ("paragraph", "words"),
     [
-        ("It adds 1.4 to 1.5. <!-- 1.4 to 1.5: simcse+mean - mean; 1000,10000 -->", ""),
-        ("It adds 1.4 to 1.6. <!-- 1.4 to 1.6: simcse+mean - mean; 1000,10000 -->", "recomputed 1.360 to 1.527"),
-        ("It adds 1.3 to 1.5. <!-- 1.3 to 1.5: simcse+mean - mean; 1000,10000 -->", "recomputed 1.360 to 1.527"),
+        ("It adds 1.1 to 1.5. <!-- 1.1 to 1.5: simcse+mean - mean; 1000,10000 -->", ""),
+        ("It adds 1.1 to 1.6. <!-- 1.1 to 1.6: simcse+mean - mean; 1000,10000 -->", "recomputed 1.092 to 1.527"),
+        ("It adds 1.0 to 1.5. <!-- 1.0 to 1.5: simcse+mean - mean; 1000,10000 -->", "recomputed 1.092 to 1.527"),
         ("It has 61.07. <!-- 61.07: simcse+mean; 1000 -->", ""),
         ("It has 61.08. <!-- 61.08: simcse+mean; 1000 -->", "recomputed 61.0"),
         ("It gains 0.8. <!-- 0.8: simcse - 100; 10000 -->", ""),

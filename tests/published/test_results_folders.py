@@ -5,8 +5,6 @@ import re
 import shutil
 from pathlib import Path
 
-import numpy as np
-import pandas as pd
 import pytest
 import yaml
 
@@ -83,25 +81,6 @@ def test_the_page_on_steps_shows_every_method() -> None:
     assert len(steps.draw(RESULTS).axes[0].containers) == len(steps.LINES)
 
 
-def test_the_guide_says_what_rates_without_labels_cost() -> None:
-    guide = (ROOT / "docs" / "guide" / "tuning.md").read_text("utf-8").partition("chosen without labels?")[2]
-    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in guide.splitlines() if line.startswith("|")]
-    rates = {f"recipe(learning_rate={rate})": rate for rate in (1e-4, 3e-4, 1e-3, 3e-3)}
-    for column, (folder, count) in enumerate({"tuned": 12, "real-mini": 7}.items(), 1):
-        assert f"`results/{folder}`, {count} methods" in rows[0][column]
-        trials: dict[tuple[str, float], list[tuple[float, float]]] = {}
-        for trial in load(RESULTS / folder).trials:
-            if trial.tuning and trial.trace and "teacher" not in trial.method and trial.tuning.options in rates:
-                cell = trials.setdefault((trial.method, rates[trial.tuning.options]), [])
-                cell.append((trial.trace.curve[-1][1], max(dev for _, _, dev in trial.trace.curve)))
-        loss, dev = (pd.Series({k: np.mean([v[i] for v in cell]) for k, cell in trials.items()}) for i in (0, 1))
-        gap = dev - dev.groupby(level=0).transform("max")
-        lowest = gap[loss.groupby(level=0).idxmin()]
-        costs = [lowest.mean(), gap.mean(), gap.xs(3e-4, level=1).mean(), gap.xs(1e-3, level=1).mean()]
-        assert len(lowest) == count
-        assert [row[column] for row in rows[2:6]] == [f"{cost:.1f}" for cost in costs]
-
-
 @pytest.mark.parametrize("page", [ROOT / "README.md", *PAGES], ids=lambda page: page.parent.name)
 def test_statements_and_numbers_are_those_of_the_records(page: Path) -> None:
     assert list(recompute.check_statements(page, page.parent)) == []
@@ -157,28 +136,12 @@ def test_the_guide_says_what_more_seeds_of_the_baseline_brought(
     assert f"{number[lost.sum()]} lost their equivalence, and {number[gained.sum()].lower()} others gained it" in guide
 
 
-def test_five_of_six_methods_choose_the_same_rate_with_10000_as_with_1000_sentences() -> None:
-    chosen: dict[int, dict[str, str]] = {1000: {}, 10_000: {}}
-    for folder, size in (("tuned", 1000), ("tuned/per-size-10000", 10_000)):
-        scores: dict[tuple[str, str], list[float]] = {}
-        for trial in load(RESULTS / folder).trials:
-            if trial.subset.size == size and trial.tuning and trial.trace:
-                devs = [dev for _, _, dev in trial.trace.curve if dev is not None]
-                scores.setdefault((trial.method, trial.tuning.options), []).append(max(devs))
-        for (method, options), devs in sorted(scores.items(), key=lambda item: np.mean(item[1])):
-            assert len(devs) == 2
-            chosen[size][method] = options  # the best comes last
-    others = {method: rate for method, rate in chosen[10_000].items() if rate != chosen[1000][method]}
-    assert len(chosen[10_000]) == 6
-    assert others == {"simcse+mean": "recipe(learning_rate=0.0003)"}
-
-
 def test_a_table_of_one_size_has_all_trials_of_a_choice() -> None:
     """Runs of another size have trials that those of this size lack, because they were planned with a further value."""
-    texts = [report(RESULTS / "tuned", sizes=sizes, detail=True, format="markdown") for sizes in ("", "1000")]
+    texts = [report(RESULTS / "real", sizes=sizes, detail=True, format="markdown") for sizes in ("", "1000")]
     below = (text.partition("Dev score by")[2].partition("Mean over")[0] for text in texts)
     whole, of_one = (re.findall(r"^\| .*$", text, re.MULTILINE) for text in below)
-    assert whole == of_one and len(whole) == 20  # head, line and 18 tuned methods
+    assert whole == of_one and len(whole) == 58  # head, line and 56 tuned methods
 
 
 def test_an_unpaired_comparison_is_recomputed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
