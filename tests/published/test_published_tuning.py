@@ -18,8 +18,8 @@ def test_the_page_says_how_many_methods_choose_another_rate_at_each_size() -> No
             chosen.setdefault(record.method, {})[record.subset.size] = record.tuning.options
     few, many = (sum(rates[size] != rates[1000] for rates in chosen.values()) for size in (100, 10_000))
     page = " ".join((ROOT / "results" / "tuned" / "README.md").read_text("utf-8").split())
-    assert f"with 100 sentences {few} of the {len(chosen)} methods that train choose another rate, with" in page
-    assert f"another rate, with 10,000 {many}" in page
+    assert f"{few} of the {len(chosen)} methods that train choose another rate with 100 sentences than with" in page
+    assert f"than with 1,000, and {many} with 10,000." in page
 
 
 @pytest.mark.parametrize(("folder", "column"), [("tuned", 1), ("real-mini", 2)])
