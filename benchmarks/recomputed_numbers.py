@@ -13,7 +13,7 @@ from pathlib import Path
 import pandas as pd
 
 from benchmarks.recomputed_scores import records, scores, tasks_of
-from benchmarks.recomputed_statements import ROOT, named
+from benchmarks.recomputed_statements import P_VALUES, ROOT, named
 
 RESULTS = ROOT / "results"
 COMMENT = re.compile(r"<!-- (.*?) -->", re.DOTALL)
@@ -36,7 +36,7 @@ class Number:
     A number behind the minus compares each method with itself at that size. Size 0 is an untrained encoder or words
     alone, as `cseb eval` scores them: the mean over all that match. `*` stands for any characters. `folder=PATH` (also
     of several folders), `tasks=NAME` and `select=last` replace the folder of the page, its first protocol and the best
-    checkpoint; `than=PATH` and `than_tasks=NAME` do so for what is subtracted.
+    checkpoint; `than=PATH` and `than_tasks=NAME` do so for what is subtracted. `seed=1` is the score of one run.
     """
 
     low: str
@@ -95,7 +95,7 @@ class Number:
         return [base for _, base in self._means(other, self.right, size if trained else 0, tasks)]
 
     def _trained(self, folder: Path, tasks: str) -> dict[tuple[str, int], float]:
-        return _table(folder, tasks_of(folder, tasks), self.options.get("select", "best"))
+        return _table(folder, tasks_of(folder, tasks), self.options.get("select", "best"), self.options.get("seed", ""))
 
     def _means(self, folder: Path, name: str, size: int, tasks: str) -> list[tuple[str, float]]:
         if size == 0:
@@ -106,8 +106,12 @@ class Number:
 
 
 @cache
-def _table(folder: Path, tasks: tuple[str, ...], select: str) -> dict[tuple[str, int], float]:
-    return dict(scores(folder, tasks, select).mean(axis=1)) if tasks else {}
+def _table(folder: Path, tasks: tuple[str, ...], select: str, seed: str = "") -> dict[tuple[str, int], float]:
+    """Return the mean over seeds, or the score of one, by method and size."""
+    if not tasks:
+        return {}
+    table = scores(folder, tasks, select)
+    return dict(table[int(seed)].dropna() if seed else table.mean(axis=1))
 
 
 @cache
@@ -147,6 +151,7 @@ def check_numbers(path: Path, folder: Path) -> Iterator[str]:
                     yield f"{where}: {comment}: {wrong}"
         lines = COMMENT.sub("", paragraph).splitlines()
         sentences = re.sub(r"`[^`]*`|\]\([^)]*\)", "", "\n".join(line for line in lines if not line.startswith("|")))
+        sentences = P_VALUES.sub("", sentences)  # `check_statements` has them
         points = {WORDS.get(number, number) for pair in POINTS.findall(sentences) for number in pair if number}
         for printed in [*DECIMAL.findall(sentences), *sorted(points)]:
             if printed not in known:

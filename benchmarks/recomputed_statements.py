@@ -25,9 +25,9 @@ class Statement:
     `<!-- msse,compcse > simcse; 1000,10000 -->`: both methods are significantly better at both sizes, with Holm's
     correction over all comparisons with the baseline in the folder. `<`: significantly worse; `=`: not significantly
     different; `!>`: not significantly better. `*` stands for any characters; `only:A,B > C`: A and B are, and no other
-    method is. A number in place of the baseline compares each method with itself at that smaller size.
-    `folder=PATH`, `tasks=NAME` and `select=last` replace the folder of the page, its first protocol and the best
-    checkpoint.
+    method is. A number in place of the baseline compares each method with itself at that smaller size. `p=0.066` is
+    the corrected p-value, or several with commas: of each method, at each size. `folder=PATH`, `tasks=NAME` and
+    `select=last` replace the folder of the page, its first protocol and the best checkpoint.
     """
 
     methods: tuple[str, ...]
@@ -60,6 +60,7 @@ class Statement:
         allowed = {">": {"better"}, "<": {"worse"}, "=": {"inconclusive", "equivalent", "identical"}}.get(
             self.relation, {"worse", "inconclusive", "equivalent", "identical", "too few seeds"}
         )
+        values = []
         for size in self.sizes:
             if self.baseline.isdigit():
                 pairs = growth(folder, tasks, select, int(self.baseline), size)
@@ -71,19 +72,33 @@ class Statement:
             for name in self.methods:
                 for method in [each for each in pairs if fnmatchcase(each, name)] or [name]:
                     found = pairs[method].conclusion if method in pairs else "without records"
+                    values.append(f"{pairs[method].adjusted or 0.0:.3f}" if method in pairs else "none")
                     if found not in allowed:
                         yield f"{method} {self.relation} {self.baseline} with {size} sentences: it is {found}"
+        if self.p and list(self.p) != values:
+            yield f"{','.join(self.methods)} {self.relation} {self.baseline}: p = {', '.join(values)}"
+
+    @property
+    def p(self) -> tuple[str, ...]:
+        """Return the p-values that it states."""
+        return tuple(self.options["p"].split(",")) if "p" in self.options else ()
 
 
 STATEMENT = re.compile(r"<!-- ((?:\S+) (?:!?>|<|=) .*?) -->", re.DOTALL)
+P_VALUES = re.compile(r"\(p = ([^)]*)\)")
 
 
 def check_statements(path: Path, folder: Path) -> Iterator[str]:
-    """Return the stated conclusions of a page that are wrong, and paragraphs that state one without a comment."""
+    """Return the stated conclusions of a page that are wrong, and conclusions and p-values without a comment."""
     for paragraph in re.split(r"\n(?=- |\n)", path.read_text("utf-8")):
         statements = STATEMENT.findall(paragraph)
         where = f"{named(path)}, {' '.join(paragraph.split())[:60]!r}"
-        for text in statements:
-            yield from (f"{where}: {wrong}" for wrong in Statement.read(text).wrong(folder))
-        if "significant" in STATEMENT.sub("", paragraph) and not statements and "no statement" not in paragraph:
+        stated: set[str] = set()
+        for statement in map(Statement.read, statements):
+            yield from (f"{where}: {wrong}" for wrong in statement.wrong(folder))
+            stated |= {*statement.p}
+        sentences = STATEMENT.sub("", paragraph)
+        printed = {p for text in P_VALUES.findall(sentences) for p in re.split(r", | and | to ", text)}
+        yield from (f"{where}: p = {p} has no comment that says of what" for p in sorted(printed - stated))
+        if "significant" in sentences and not statements and "no statement" not in paragraph:
             yield f"{where}: a conclusion without a comment that says which"

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks import recompute, recomputed_intervals, recomputed_numbers
+from benchmarks import recompute, recomputed_intervals, recomputed_numbers, recomputed_statements
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "results"
@@ -50,6 +50,8 @@ BELOW = "simcse+mean - words:tf-idf*; 2970; tasks=setfit2(rate=1e-3_steps=50):ba
         ("They report 75.1. <!-- not recomputed: 75.0; the papers report it -->", "75.1 has no comment"),
         ("`recipe(dropout=0.3)`, Python 3, cseb 1.2.0 and [here](a-1.5.md).", ""),
         ("Above.\n\n## Setup\n\nIt has 59.5.", ""),
+        ("It has 60.9. <!-- 60.9: congen*; 10000; folder=results/steps/cpu; seed=2 -->", ""),
+        ("It has 60.9. <!-- 60.9: congen*; 10000; folder=results/steps/cpu; seed=1 -->", "recomputed 64.0"),
     ],
 )
 def test_numbers_of_sentences_are_recomputed(paragraph: str, words: str, tmp_path: Path) -> None:
@@ -58,6 +60,27 @@ def test_numbers_of_sentences_are_recomputed(paragraph: str, words: str, tmp_pat
     found = list(recomputed_numbers.check_numbers(page, RESULTS / "tuned"))
     assert len(found) == bool(words)
     assert all(words in difference for difference in found), found
+
+
+@pytest.mark.parametrize(
+    ("paragraph", "words"),
+    [
+        ("Just not (p = 0.066). <!-- msse = simcse; 10000; p=0.066 -->", ""),
+        ("Just not (p = 0.067). <!-- msse = simcse; 10000; p=0.067 -->", "p = 0.066"),
+        ("Just not (p = 0.067). <!-- msse = simcse; 10000; p=0.066 -->", "p = 0.067 has no comment"),
+        ("Just not (p = 0.066).", "p = 0.066 has no comment"),
+        ("Just not (p = 0.066). <!-- msse = simcse; 100,10000; p=0.066 -->", "msse = simcse: p = 0."),
+        ("Neither (p = 0.066 and 1.000). <!-- msse,micse = simcse; 10000; p=0.066,1.000 -->", ""),
+        ("It is not (p = 0.066). <!-- msse > simcse; 10000; p=0.066 -->", "it is inconclusive"),
+        ("It is not (p = 0.066). <!-- msce = simcse; 10000; p=0.066 -->", "p = none"),
+    ],
+)
+def test_p_values_of_sentences_are_recomputed(paragraph: str, words: str, tmp_path: Path) -> None:
+    page = tmp_path / "README.md"
+    page.write_text(paragraph, "utf-8")
+    found = list(recomputed_statements.check_statements(page, RESULTS / "tuned"))
+    assert any(words in difference for difference in found) if words else found == []
+    assert list(recomputed_numbers.check_numbers(page, RESULTS / "tuned")) == []
 
 
 def test_tf_idf_is_the_mean_of_its_draws() -> None:
