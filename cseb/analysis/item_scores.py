@@ -76,8 +76,9 @@ class ItemScores:
     def _read(self, record: Record, select: Select) -> None:
         """Read all tasks of a record at once: they are in one file."""
         scores = self.read(record.key)
+        checkpoint = select if record.trace and record.trace.steps else "last"  # an untrained encoder has no other
         for task in record.protocol.tasks:
-            if (name := f"{task}/{select}") not in scores:
+            if (name := f"{task}/{checkpoint}") not in scores:
                 continue
             items, data = scores[name], self.load(unversioned(task))
             if task not in self.clusters:

@@ -14,7 +14,7 @@ from cseb.commands.results import Results, methods_of, names, results_of
 from cseb.commands.screen import write
 from cseb.errors import BadResults, between, one_of
 from cseb.parameters import command, option, sizes_and_fractions
-from cseb.text import percent
+from cseb.text import percent, plain
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -78,7 +78,7 @@ def compare(
     baseline: Annotated[
         str,
         option(
-            "Method to compare with, all for every pair of methods, or of untrained encoders one of them. By default "
+            "Method to compare with, an encoder that cseb eval scored, or all for every pair of methods. By default "
             "simcse where there is one."
         ),
     ] = "",
@@ -109,9 +109,11 @@ def compare(
         >>> sorted(comparison.frame().method)
         ['micse', 'msse']
     """
+    from cseb.analysis.beside import row_name, with_encoder
     from cseb.analysis.comparable import groups, is_untrained, scored_on
     from cseb.analysis.study import choose, gather
     from cseb.experiment.benchmark import load_item_scores
+    from cseb.records.differences import tag
     from cseb.records.store import Store
     from cseb.reports.captions import mixed_note
     from cseb.reports.comparison_report import ComparisonQuery, baseline_of, sheets
@@ -127,6 +129,9 @@ def compare(
     asked = recorded_names(names(tasks))
     chosen = choose(trained, methods_of(methods), fractions, counts)
     several = scored_on(groups(chosen, asked), asked) or [records]
+    scored = {record.key: record for record in records if is_untrained(record)}
+    if not any(baseline in ("", ALL, record.method) for record in trained):
+        several = [with_encoder(group, baseline, records, asked) for group in several]
     studies = [(group, gather(group, encoders=all(map(is_untrained, group)), mixed=mixed)) for group in several]
     if all(map(is_untrained, chosen)):  # one group for each set of tasks, and an encoder is in some of them
         studies = [each for each in studies if len(each[1].methods) > 1] or studies
@@ -139,6 +144,7 @@ def compare(
             tasks=asked,
             margin=margin,
             paired=not unpaired,
+            encoders=() if study.untrained else tuple(row_name(record) for record in scored.values()),
         )
         try:
             first, *others = sheets(study, query, load_item_scores(store, group))
@@ -146,7 +152,12 @@ def compare(
             place = f"{study.encoder} on {study.corpus}" if study.encoder else "encoders"
             refused[f"Not compared, {place}: {error}."] = error
             continue
-        shown += [replace(first, notes=(*first.notes, *mixed_note(study))), *others]
+        keys = {} if study.untrained else {one.key: None for one in study.records if one.key in scored}
+        origin = [
+            f"Baseline: {tag(scored[key].encoder)}, {plain(scored[key].method)}, scored by cseb eval; record {key}."
+            for key in keys
+        ]
+        shown += [replace(first, notes=(*first.notes, *origin, *mixed_note(study))), *others]
     if not shown:
         raise next(iter(refused.values()))
     shown[0] = replace(shown[0], notes=(*shown[0].notes, *refused))

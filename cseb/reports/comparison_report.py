@@ -23,7 +23,8 @@ from cseb.statistics.paired import MARGIN, STILL
 from cseb.text import percent, plain, quantity
 
 DEFAULT_BASELINE = "simcse"  # the baseline where none is named and the study has it
-IN_SHORT = ("Mixed (", "Failed or collapsed", "Not compared")  # how notes begin that the short table shows, too
+# How notes begin that the short table shows, too.
+IN_SHORT = ("Mixed (", "Failed or collapsed", "Not compared", "Baseline: ")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +32,7 @@ class ComparisonQuery:
     """The comparisons that a user wants to see.
 
     baseline: a method as typed, "" for all pairs. tasks: as records name them, () for those that share the first one's
-    protocol. paired: whether scores of the same seed are subtracted.
+    protocol. paired: whether scores of the same seed are subtracted. encoders: other names that a baseline can have.
     """
 
     baseline: str
@@ -39,6 +40,7 @@ class ComparisonQuery:
     tasks: Sequence[str] = ()
     margin: float = MARGIN
     paired: bool = True
+    encoders: tuple[str, ...] = ()
 
 
 def sheets(study: Study, query: ComparisonQuery, item_scores: ItemScores) -> list[Sheet]:
@@ -47,7 +49,8 @@ def sheets(study: Study, query: ComparisonQuery, item_scores: ItemScores) -> lis
     Raises: BadResults for a baseline that no record has, or if there is nothing to compare.
     """
     if query.baseline and query.baseline not in study.methods:
-        raise BadResults(f"no record is of {query.baseline!r}; {did_you_mean(query.baseline, study.methods)}")
+        known = (*study.methods, *query.encoders)
+        raise BadResults(f"no record is of {query.baseline!r}; {did_you_mean(query.baseline, known)}")
     if query.select == "best" and not study.records[0].protocol.dev:
         raise BadResults("no dev set has chosen a best checkpoint in these records; compare the last one instead")
     tasks, sizes = study.chosen(query.tasks), list(study.sizes)

@@ -12,6 +12,7 @@ from scipy.stats import spearmanr
 import cseb
 from cseb.commands.progress import _power
 from cseb.errors import BadResults
+from cseb.records.record import Record
 from cseb.records.store import Store
 from cseb.tasks.evaluate import load_task
 from tests.command_line import call, printed, refused
@@ -148,6 +149,88 @@ def test_untrained_encoders_are_compared_for_new_examples(results: Path, tmp_pat
     [row] = [line.split() for line in result.splitlines() if line.startswith("mine ")]
     assert float(row[1]) > float(row[2]) > 0 and row[-1] == "better"
     assert "known: mine, theirs" in call("compare", evaluated.folder, "--baseline", "mean").stderr
+
+
+@pytest.fixture
+def scored_encoder(results: Path) -> Record:
+    """An encoder that `cseb eval` scored, better than every method, in the folder of the trained ones."""
+    import hashlib
+
+    store, data = Store(results), load_task("toy-captions", None)
+    gold = np.concatenate([each.gold for each in data.subsets]).astype(np.float32)
+    items = gold + 0.1 * np.random.default_rng(1).standard_normal(len(gold)).astype(np.float32)
+    run = next(each for each in store.load()[0] if each.seed == 0)
+    score = replace(run.scores[0], value=100 * float(spearmanr(items, gold).statistic), data=data.sha256())
+    changed = {
+        "key": "3" * 16,
+        "encoder": replace(run.encoder, name="theirs", sha256="3" * 64),
+        "corpus": replace(run.corpus, name="none"),
+        "subset": replace(run.subset, size=0, fraction=1.0),
+        "method": "mean",
+        "benchmark": "eval",
+        "protocol": replace(run.protocol, data=hashlib.sha256(data.sha256().encode()).hexdigest()),
+        "scores": (score,),
+        "trace": replace(run.trace, steps=0, best_step=0, curve=()),
+    }
+    encoder = run.model_copy(update=changed)
+    store.write(encoder, {"toy-captions@1/last": items})
+    return encoder
+
+
+@pytest.mark.parametrize("name", ["theirs", "theirs mean"])
+def test_methods_are_compared_with_an_encoder_that_was_scored(results: Path, scored_encoder: Record, name: str) -> None:
+    """Is training worth it, beside a finished encoder?"""
+    frame = cseb.compare(results, baseline=name).frame().set_index("method")
+    assert list(frame.conclusion) == ["worse", "worse"] and set(frame.baseline) == {name}
+    theirs = scored_encoder.scores[0].value
+    for method in ("simcse", "micse"):
+        own = [run.scores[0].value - theirs for run in Store(results).load()[0] if run.method == method]
+        assert frame["mean"][method] == pytest.approx(np.mean(own)) and frame.scope[method] == "seeds and items"
+        assert frame.items_low[method] < np.mean(own) < frame.items_high[method] < 0
+    shown = " ".join(printed("compare", results, "--baseline", name).split())
+    assert shown.startswith(f"Comparison with {name}: bert@")
+    assert shown.endswith(f"Baseline: theirs@{'3' * 8}, mean, scored by cseb eval; record {'3' * 16}.")
+    assert "theirs" not in printed("compare", results)
+
+
+def test_an_encoder_has_the_same_scores_at_the_best_checkpoint_as_at_the_last(
+    results: Path, scored_encoder: Record
+) -> None:
+    import hashlib
+
+    store, digest = Store(results), load_task("toy-captions", None).sha256()
+    for run in [run for run in store.load()[0] if run.subset.size]:
+        data = hashlib.sha256(2 * digest.encode()).hexdigest()
+        protocol = replace(run.protocol, dev="toy-captions@1", dev_pairs=100, data=data)
+        scores = (replace(run.scores[0], select="best"), replace(run.scores[0], value=0.0))
+        [items] = store.read_items(run.key).values()
+        store.write(
+            run.model_copy(update={"protocol": protocol, "scores": scores}),
+            {"toy-captions@1/best": items, "toy-captions@1/last": -items},
+        )
+    best, last = (cseb.compare(results, baseline="theirs", checkpoint=each).frame() for each in ("best", "last"))
+    assert set(best.scope) == {"seeds and items"}
+    assert best["mean"].min() > -50 and set(last["mean"]) == {-scored_encoder.scores[0].value}
+
+
+def test_an_encoder_is_no_baseline_where_it_has_other_tasks_data_or_names(
+    results: Path, scored_encoder: Record
+) -> None:
+    assert "did you mean theirs mean" in refused("compare", results, "--baseline", "thairs mean")
+    store = Store(results)
+    for changed in ({"data": "e" * 64}, {"task": "toy-mixed@1"}):
+        other = scored_encoder.model_copy(update={"scores": (replace(scored_encoder.scores[0], **changed),)})
+        store.write(other, {})
+        trained = [run for run in store.load()[0] if run.subset.size]
+        for run in trained:
+            scores = tuple(replace(score, data=scored_encoder.scores[0].data) for score in run.scores)
+            store.write(run.model_copy(update={"scores": scores}), {})
+        message = refused("compare", results, "--baseline", "theirs")
+        assert "theirs was not scored on toy-captions" in message
+        assert "cseb eval --tasks toy-captions" in message
+    store.write(scored_encoder.model_copy(update={"key": "4" * 16, "method": "cls"}), {})
+    message = refused("compare", results, "--baseline", "theirs")
+    assert "several encoders are called theirs: theirs cls, theirs mean" in message
 
 
 def test_too_few_seeds_are_said_before_they_are_run() -> None:
