@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from cseb.analysis.comparable import is_untrained, stale, unversioned
+from cseb.analysis.comparable import CONDITIONS, is_untrained, stale, unversioned
 from cseb.errors import BadResults
+from cseb.records.differences import tag
 from cseb.records.record import Record
 from cseb.text import plain
 
@@ -16,17 +17,17 @@ def with_encoder(
 ) -> list[Record]:
     """Return trained records, and those of an encoder as one more method: the same scores for each subset and seed.
 
-    name: of the encoder, alone or with the pooler, such as `cseb-mini` or `cseb-mini mean`. records: those with the
-    encoder. tasks: those that are compared, by default those that `Study.chosen` takes. Nothing is added if no encoder
-    has this name. Raises: BadResults if several have it, or if the encoder was not scored on these tasks.
+    name: of the encoder, as typed, alone or with its hash or pooler, such as `cseb-mini@4bc04c39 mean`. records: those
+    with the encoder. tasks: those that are compared, by default those that `Study.chosen` takes. Nothing is added if no
+    encoder has this name. Raises: BadResults if several have it, or if the encoder was not scored on these tasks.
     """
-    of_name = [
-        one for one in records if is_untrained(one) and name in (one.encoder.short, row_name(one)) and not stale(one)
-    ]
+    of_name = [one for one in records if is_untrained(one) and name in _names(one) and not stale(one)]
     if not of_name or is_untrained(trained[0]):
         return list(trained)
-    if len(rows := sorted({row_name(one) for one in of_name})) > 1:
+    if len(rows := sorted({_names(one)[-1] for one in of_name})) > 1:
         raise BadResults(f"several encoders are called {plain(name)}: {', '.join(map(plain, rows))}; name one of them")
+    # The same encoder may have been scored on another device, too.
+    of_name.sort(key=lambda one: sum(value(one) != value(trained[0]) for value, _ in CONDITIONS.values()))
     data = {(unversioned(score.task), score.data) for one in trained for score in one.scores if score.data}
     known = {task for task, _ in data}
     needed = dict.fromkeys(map(_bare, tasks or _averaged(trained)))
@@ -49,6 +50,12 @@ def with_encoder(
 def row_name(record: Record) -> str:
     """Return encoder and pooler, such as `cseb-mini mean`."""
     return f"{record.encoder.short} {record.method}"
+
+
+def _names(record: Record) -> list[str]:
+    """Return all names of an encoder, from the shortest to one that distinguishes it."""
+    encoders = (record.encoder.short, record.encoder.name, tag(record.encoder))
+    return [name for encoder in encoders for name in (encoder, f"{encoder} {record.method}")]
 
 
 def _averaged(trained: Sequence[Record]) -> list[str]:

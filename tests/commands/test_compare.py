@@ -163,7 +163,7 @@ def scored_encoder(results: Path) -> Record:
     score = replace(run.scores[0], value=100 * float(spearmanr(items, gold).statistic), data=data.sha256())
     changed = {
         "key": "3" * 16,
-        "encoder": replace(run.encoder, name="theirs", sha256="3" * 64),
+        "encoder": replace(run.encoder, name="hub/theirs", sha256="3" * 64),
         "corpus": replace(run.corpus, name="none"),
         "subset": replace(run.subset, size=0, fraction=1.0),
         "method": "mean",
@@ -177,7 +177,7 @@ def scored_encoder(results: Path) -> Record:
     return encoder
 
 
-@pytest.mark.parametrize("name", ["theirs", "theirs mean"])
+@pytest.mark.parametrize("name", ["theirs", "theirs mean", "hub/theirs", "hub/theirs@33333333 mean"])
 def test_methods_are_compared_with_an_encoder_that_was_scored(results: Path, scored_encoder: Record, name: str) -> None:
     """Is training worth it, beside a finished encoder?"""
     frame = cseb.compare(results, baseline=name).frame().set_index("method")
@@ -189,7 +189,7 @@ def test_methods_are_compared_with_an_encoder_that_was_scored(results: Path, sco
         assert frame.items_low[method] < np.mean(own) < frame.items_high[method] < 0
     shown = " ".join(printed("compare", results, "--baseline", name).split())
     assert shown.startswith(f"Comparison with {name}: bert@")
-    assert shown.endswith(f"Baseline: theirs@{'3' * 8}, mean, scored by cseb eval; record {'3' * 16}.")
+    assert shown.endswith(f"Baseline: hub/theirs@{'3' * 8}, mean, scored by cseb eval; record {'3' * 16}.")
     assert "theirs" not in printed("compare", results)
 
 
@@ -230,7 +230,17 @@ def test_an_encoder_is_no_baseline_where_it_has_other_tasks_data_or_names(
         assert "cseb eval --tasks toy-captions" in message
     store.write(scored_encoder.model_copy(update={"key": "4" * 16, "method": "cls"}), {})
     message = refused("compare", results, "--baseline", "theirs")
-    assert "several encoders are called theirs: theirs cls, theirs mean" in message
+    assert f"several encoders are called theirs: hub/theirs@{'3' * 8} cls, hub/theirs@{'3' * 8} mean" in message
+
+
+def test_the_encoder_that_was_scored_like_the_methods_is_taken(results: Path, scored_encoder: Record) -> None:
+    best = float(cseb.compare(results, baseline="theirs").frame()["mean"].max())
+    score = replace(scored_encoder.scores[0], value=0.0)
+    for key, torch in ("1", "0.1"), ("4", "0.2"):  # before and behind the other in the order of keys
+        origin = replace(scored_encoder.origin, versions={**scored_encoder.origin.versions, "torch": torch})
+        other = scored_encoder.model_copy(update={"key": key * 16, "origin": origin, "scores": (score,)})
+        Store(results).write(other, {})
+    assert float(cseb.compare(results, baseline="theirs").frame()["mean"].max()) == best
 
 
 def test_too_few_seeds_are_said_before_they_are_run() -> None:
