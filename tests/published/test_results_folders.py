@@ -46,6 +46,20 @@ def test_the_trials_behind_every_run_are_archived_with_it(folder: str) -> None:
     assert trials <= {record.key for record in results.trials}
 
 
+ARCHIVES = re.compile(r"(\d+) records(?:,| and) (\d+) (?:tuning )?trials")
+
+
+@pytest.mark.parametrize("page", sorted(RESULTS.rglob("README.md")), ids=lambda page: page.parent.name)
+def test_a_page_names_the_archives_of_its_folder_and_counts_their_records(page: Path) -> None:
+    text = page.read_text("utf-8")
+    named = set(re.findall(r"`((?:records|items)(?:-\d+)?\.zip(?:\.xz)?)`", text))
+    assert named <= {path.name for path in page.parent.rglob("*.zip*")}
+    for reported, trials in ARCHIVES.findall(text):
+        results = load(page.parent)
+        runs = sum(record.benchmark != "eval" for record in results.records)
+        assert int(reported) in (runs, len(results.records)) and int(trials) == len(results.trials)
+
+
 def test_every_folder_has_tables_made_by_one_script() -> None:
     assert set(results_tables.TABLES) == set(FOLDERS)
     environment = dict(os.environ)
