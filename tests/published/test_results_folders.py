@@ -153,7 +153,8 @@ def test_the_guide_says_what_more_seeds_of_the_baseline_brought(
 def test_a_table_of_one_size_has_all_trials_of_a_choice() -> None:
     """Runs of another size have trials that those of this size lack, because they were planned with a further value."""
     texts = [report(RESULTS / "real", sizes=sizes, detail=True, format="markdown") for sizes in ("", "1000")]
-    below = (text.partition("Dev score by")[2].partition("Mean over")[0] for text in texts)
+    title = "Dev score by recipe.learning\\_rate, 1,000 sentences"
+    below = (text.partition(title)[2].partition("Mean over")[0] for text in texts)
     whole, of_one = (re.findall(r"^\| .*$", text, re.MULTILINE) for text in below)
     assert whole == of_one and len(whole) == 58  # head, line and 56 tuned methods
 
