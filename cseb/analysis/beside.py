@@ -21,14 +21,14 @@ def with_encoder(
     with the encoder. tasks: those that are compared, by default those that `Study.chosen` takes. Nothing is added if no
     encoder has this name. Raises: BadResults if several have it, or if the encoder was not scored on these tasks.
     """
-    of_name = [one for one in records if is_untrained(one) and name in _names(one) and not stale(one)]
+    of_name = [record for record in records if is_untrained(record) and name in _names(record) and not stale(record)]
     if not of_name or is_untrained(trained[0]):
         return list(trained)
-    if len(rows := sorted({_names(one)[-1] for one in of_name})) > 1:
+    if len(rows := sorted({_names(record)[-1] for record in of_name})) > 1:
         raise BadResults(f"several encoders are called {plain(name)}: {', '.join(map(plain, rows))}; name one of them")
     # The same encoder may have been scored on another device, too.
-    of_name.sort(key=lambda one: sum(value(one) != value(trained[0]) for value, _ in CONDITIONS.values()))
-    data = {(unversioned(score.task), score.data) for one in trained for score in one.scores if score.data}
+    of_name.sort(key=lambda record: sum(value(record) != value(trained[0]) for value, _ in CONDITIONS.values()))
+    data = {(unversioned(score.task), score.data) for record in trained for score in record.scores if score.data}
     known = {task for task, _ in data}
     needed = dict.fromkeys(map(_bare, tasks or _averaged(trained)))
     lacking: dict[str, None] = needed
@@ -60,7 +60,7 @@ def _names(record: Record) -> list[str]:
 
 def _averaged(trained: Sequence[Record]) -> list[str]:
     """Return the tasks that are averaged where none is named: those of the first one's protocol."""
-    protocols = {score.task: score.protocol for one in trained for score in one.scores}
+    protocols = {score.task: score.protocol for record in trained for score in record.scores}
     scored = [task for task in trained[0].protocol.tasks if task in protocols]
     return [task for task in scored if protocols[task] == protocols[scored[0]]]
 
@@ -72,18 +72,18 @@ def _bare(task: str) -> str:
 def _repeated(encoder: Record, trained: Sequence[Record], name: str) -> list[Record]:
     """Return the record for every subset and seed of trained ones; its only scores are those of both checkpoints."""
     scores = tuple(replace(score, select=select) for select in ("best", "last") for score in encoder.scores)
-    places = {(one.subset.size, one.seed): one for one in trained}
+    places = {(record.subset.size, record.seed): record for record in trained}
     return [
         encoder.model_copy(
             update={
                 "method": name,
-                "encoder": one.encoder,
-                "corpus": one.corpus,
-                "subset": one.subset,
-                "seed": one.seed,
-                "trainer_version": one.trainer_version,
+                "encoder": record.encoder,
+                "corpus": record.corpus,
+                "subset": record.subset,
+                "seed": record.seed,
+                "trainer_version": record.trainer_version,
                 "protocol": replace(
-                    one.protocol,
+                    record.protocol,
                     device=encoder.protocol.device,
                     threads=encoder.protocol.threads,
                     processes=encoder.protocol.processes,
@@ -91,5 +91,5 @@ def _repeated(encoder: Record, trained: Sequence[Record], name: str) -> list[Rec
                 "scores": scores,
             }
         )
-        for one in places.values()
+        for record in places.values()
     ]

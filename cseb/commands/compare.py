@@ -152,7 +152,7 @@ def compare(
             place = f"{study.encoder} on {study.corpus}" if study.encoder else "encoders"
             refused[f"Not compared, {place}: {error}."] = error
             continue
-        keys = {} if study.untrained else {one.key: None for one in study.records if one.key in scored}
+        keys = {} if study.untrained else {record.key: None for record in study.records if record.key in scored}
         origin = [
             f"Baseline: {tag(scored[key].encoder)}, {plain(scored[key].method)}, scored by cseb eval; record {key}."
             for key in keys
