@@ -196,14 +196,19 @@ def test_ctrl_c_says_how_to_go_on_and_leaves_130(tmp_path: Path, grid: list[obje
 
 
 @pytest.mark.parametrize("module", ["typer", "numpy"])  # one loaded by all commands, one by `run` alone
-def test_ctrl_c_while_modules_are_loaded_is_quiet(module: str, tmp_path: Path) -> None:
-    """Sent in the middle of an `exec`, as when a dataclass is made, after which Python likes to end by a signal."""
+@pytest.mark.parametrize("sent", ["exec(KILL)", "Dropped()"])
+def test_ctrl_c_while_modules_are_loaded_is_quiet(module: str, sent: str, tmp_path: Path) -> None:
+    """In an `exec`, as when a dataclass is made, Python likes to end by a signal; in a `__del__` it drops exceptions."""
     (tmp_path / "sitecustomize.py").write_text(f"""
 import os, signal, sys
+KILL = "os.kill(os.getpid(), signal.SIGINT)"
+class Dropped:
+    def __del__(self):
+        exec(KILL)
 class Finder:
     def find_spec(self, name, path, target=None):
         if name == {module!r}:
-            exec("os.kill(os.getpid(), signal.SIGINT)")
+            {sent}
 sys.meta_path.insert(0, Finder())
 """)
     result = subprocess.run(
