@@ -195,11 +195,12 @@ def test_ctrl_c_says_how_to_go_on_and_leaves_130(tmp_path: Path, grid: list[obje
     assert "Traceback" not in err, err
 
 
-@pytest.mark.parametrize("module", ["typer", "numpy"])  # one loaded by all commands, one by `run` alone
-@pytest.mark.parametrize("sent", ["exec(KILL)", "Dropped()"])
-def test_ctrl_c_while_modules_are_loaded_is_quiet(module: str, sent: str, tmp_path: Path) -> None:
-    """In an `exec`, as when a dataclass is made, Python likes to end by a signal; in a `__del__` it drops exceptions."""
-    (tmp_path / "sitecustomize.py").write_text(f"""
+DROPPED = "Dropped()"  # an exception in a `__del__`, which Python drops
+
+
+def interrupted(module: str, sent: str, folder: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
+    """Run the command and send it Ctrl-C where it looks for a module."""
+    (folder / "sitecustomize.py").write_text(f"""
 import os, signal, sys
 KILL = "os.kill(os.getpid(), signal.SIGINT)"
 class Dropped:
@@ -211,15 +212,31 @@ class Finder:
             {sent}
 sys.meta_path.insert(0, Finder())
 """)
-    result = subprocess.run(
-        [sys.executable, "-m", "cseb", "run", "--dry-run"],
-        env={**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"},
+    return subprocess.run(
+        [sys.executable, "-m", "cseb", *map(str, arguments)],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), *sys.path])},
         cwd=ROOT,
         capture_output=True,
         text=True,
         check=False,
+        timeout=120,
     )
+
+
+@pytest.mark.parametrize("module", ["typer", "numpy"])  # one loaded by all commands, one by `run` alone
+@pytest.mark.parametrize("sent", ["exec(KILL)", DROPPED])
+def test_ctrl_c_while_modules_are_loaded_is_quiet(module: str, sent: str, tmp_path: Path) -> None:
+    """In an `exec`, as when a dataclass is made, Python likes to end by a signal."""
+    result = interrupted(module, sent, tmp_path, "run", "--dry-run")
     assert (result.returncode, result.stdout, result.stderr) == (130, "", "")
+
+
+def test_a_dropped_ctrl_c_stops_a_grid(tmp_path: Path, grid: list[object]) -> None:
+    long = ["--methods", "simcse+recipe(steps=100000,batch_size=8)", "--seeds", "1", "--workers", "1"]
+    result = interrupted("cseb.experiment.run_job", DROPPED, tmp_path, "run", *grid, *long)
+    assert result.returncode == 130, result.stderr
+    assert "stopped: 0 of 1 job run; repeat the command to continue" in result.stdout
+    assert "Traceback" not in result.stderr
 
 
 def test_a_dry_run_lists_what_is_missing_and_needs_no_gpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
