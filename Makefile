@@ -31,6 +31,7 @@ $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --constraint constraints.txt torch
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	$(BIN)/python -m compileall -q cseb  # pip leaves this to the first start, which may not write here
 	@touch $@
 
 demo: $(READY)  ## the main job on the embedded default: no network, under three minutes on two cores

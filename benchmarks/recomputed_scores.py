@@ -10,7 +10,7 @@ import warnings
 import zipfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -144,23 +144,23 @@ class Pair:
         values = [self.second - self.first] if self.paired else [self.first, self.second]
         return max(float(np.ptp(each)) for each in values) <= 1e-9
 
-    @property
+    @cached_property
     def test(self) -> Any:
         """Return scipy's result of the paired t-test."""
         with warnings.catch_warnings(action="ignore"):  # of rounding, where an untrained encoder does not vary
             return stats.ttest_1samp(self.second - self.first, 0)
 
-    @property
+    @cached_property
     def variances(self) -> np.ndarray:
         """Return the variance of the mean of either method, (2,)."""
-        return np.array([stats.sem(self.first) ** 2, stats.sem(self.second) ** 2])
+        return np.array([each.var(ddof=1) / len(each) for each in (self.first, self.second)])
 
     def width(self, level: float) -> float:
         """Return the half width of the unpaired interval: quantiles averaged by variance (Cochran & Cox 1950)."""
         quantiles = stats.t.isf(level / 2, [len(self.first) - 1, len(self.second) - 1])
         return float(np.average(quantiles, weights=self.variances) * np.sqrt(self.variances.sum()))
 
-    @property
+    @cached_property
     def p(self) -> float | None:
         """Return the p-value of the t-test; None for fewer than three seeds and for constant differences."""
         if self.n < 3:

@@ -25,7 +25,7 @@ from cseb.parts.terms.infonce import (
 from cseb.parts.terms.margins import ArcNCE, BidirMargin, RankScores, ScoreMSE, Triplet, angle_scores
 from cseb.parts.terms.memory_contrast import smoothed
 from cseb.parts.terms.mutual_information import jsd_local_global
-from tests.training.small_runs import Tiny, built_of, run
+from tests.training.small_runs import FIT, Tiny, built_of, run
 
 
 def alike(*shape: int, seed: int = 0) -> Tensor:
@@ -114,9 +114,7 @@ def test_the_loss_of_half_precision_is_near_that_of_full(tiny: Tiny, name: str) 
     results = []
     for precision in ("fp32", "bf16"):
         recipe = f"recipe(steps=1,warmup=0,batch_size=16,eval_every=1,precision={precision})"
-        small = "+reconstruct(layers=1,inner=16)" if name == "msse" else ""
-        text = f"{name}+ami(layers=(0,1))+queue(size=16)+{recipe}" if name == "micse" else f"{name}{small}+{recipe}"
-        built = built_of(tiny, text)
+        built = built_of(tiny, f"{name}{FIT.get(name, '')}+{recipe}")
         results.append(run(built).curve[0][1])
     assert results[1] == pytest.approx(results[0], rel=0.03)
 
