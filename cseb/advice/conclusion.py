@@ -15,7 +15,7 @@ from cseb.data.finished_models import refuse_taken
 from cseb.errors import BadResults, BadSpec
 from cseb.methods.grammar import parse_method
 from cseb.methods.spec import refuse_unsaved
-from cseb.statistics.items import Interval, variance
+from cseb.statistics.items import Interval, freedom, variance
 from cseb.statistics.paired import MARGIN, Design
 from cseb.text import aligned
 
@@ -85,7 +85,8 @@ def best_base(selecting: Sequence[Sample]) -> str:
 def detectable(base: Sample, seeds: int) -> float:
     """Return the difference in points that these examples detect with 80 % power. base: without training."""
     [contributions] = base.contributions.values()
-    return Design(seeds, 0.0, 2 * (1 - CORRELATION) * variance(contributions)).detectable() or 0.0
+    expected = 2 * (1 - CORRELATION) * variance(contributions)
+    return Design(seeds, 0.0, expected, freedom(contributions)).detectable() or 0.0
 
 
 def conclude(base: Sample, trained: Sample | None, words: Sample | None, tried: int) -> tuple[str, str]:

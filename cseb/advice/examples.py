@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from cseb.data.files import write_whole, written
 from cseb.data.subset import order
 from cseb.embedders.word_vectors import TfIdf
 from cseb.errors import BadBenchmark, BadData, BadResults, CsebError
+from cseb.reports.comparison import cluster_notes
 from cseb.seeds import stream_seed
 from cseb.statistics.items import Clusters
 from cseb.tasks.evaluate import load_task, score_each
@@ -59,14 +60,27 @@ class Examples:
         return examples
 
     @cached_property
+    def clusters(self) -> Clusters:
+        """Examples that depend on one another, such as questions with one answer."""
+        return Clusters.of(self.loaded.clusters())
+
+    @cached_property
     def parts(self) -> tuple[Places, Places]:
-        """Positions of the examples that select and of those that decide; a sentence is in one part only."""
-        clusters = Clusters.of(self.loaded.clusters())
-        labels = clusters.labels if clusters.used else np.arange(len(clusters.labels))
+        """Positions of the examples that select and of those that decide; a cluster that is used is in one part."""
+        labels = self.clusters.labels if self.clusters.used else np.arange(len(self.clusters.labels))
         sizes = np.bincount(labels)
         shuffled = order(len(sizes), 0)
         selects = np.isin(labels, shuffled[np.cumsum(sizes[shuffled]) <= SELECTING * len(labels)])
         return np.flatnonzero(selects), np.flatnonzero(~selects)
+
+    def notes(self) -> list[str]:
+        """Return how many examples each part has, and which of them depend on one another."""
+        selecting, deciding = map(len, self.parts)
+        name = self.task.name
+        return [
+            f"{selecting:,} examples select pooling and method, {deciding:,} others decide.",
+            *cluster_notes({name: self.clusters}, [name]),
+        ]
 
     def sample(self, method: str, items: Mapping[int, Items], part: Places) -> Sample:
         """Return the scores of a method on a part. items: what it did on each example, by seed. Raises: BadData."""
@@ -115,7 +129,8 @@ class Examples:
             value, influence = value and value + float(influence.mean()), influence - influence.mean()
         if value is None or not np.isfinite(influence).all():
             raise BadData("the score is undefined: all similarities, or all labels of a part, are equal or not finite")
-        return value, Clusters.of(self.loaded.clusters()[part]).contributions(influence)
+        clusters = replace(Clusters.of(self.clusters.labels[part]), used=self.clusters.used)
+        return value, clusters.contributions(influence)
 
     def overlap(self, sentences: set[str]) -> tuple[int, int]:
         """Return the number of distinct texts of the examples, and how many of them are among these sentences."""

@@ -18,7 +18,7 @@ from cseb.analysis.stats import score
 from cseb.analysis.study import Study
 from cseb.progress import counted
 from cseb.records.record import Select
-from cseb.statistics.items import LEVEL, variance
+from cseb.statistics.items import LEVEL, freedom, variance
 from cseb.statistics.paired import MARGIN, STILL, Comparison, Conclusion, holm
 
 Floats = npt.NDArray[np.float64]
@@ -160,19 +160,19 @@ def _corrected(comparisons: Sequence[tuple[str, str, Sequence[int], Comparison]]
 def compared(a: Sample, b: Sample, seeds: Sequence[int]) -> Comparison:
     """Return the comparison of two samples at these seeds; without example variance unless both have contributions."""
     first, second = (np.array([sample.points[seed] for seed in seeds]) for sample in (a, b))
-    items = None
-    if all(seed in sample.contributions for sample in (a, b) for seed in seeds):
-        items = variance(np.mean([b.contributions[seed] - a.contributions[seed] for seed in seeds], axis=0))
-    return Comparison(first, second, items)
+    if not all(seed in sample.contributions for sample in (a, b) for seed in seeds):
+        return Comparison(first, second)
+    items = np.mean([b.contributions[seed] - a.contributions[seed] for seed in seeds], axis=0)
+    return Comparison(first, second, variance(items), freedom(items))
 
 
 def unpaired(a: Sample, b: Sample) -> Comparison:
     """Return the comparison of all seeds of two samples; without example variance unless both have contributions."""
-    items = None
-    if len(a.contributions) == len(a.points) and len(b.contributions) == len(b.points):
-        first, second = (np.mean(list(sample.contributions.values()), axis=0) for sample in (a, b))
-        items = variance(second - first)
-    return Comparison(np.array(list(a.points.values())), np.array(list(b.points.values())), items, paired=False)
+    first, second = (np.array(list(sample.points.values())) for sample in (a, b))
+    if len(a.contributions) < len(first) or len(b.contributions) < len(second):
+        return Comparison(first, second, paired=False)
+    items = np.subtract(*(np.mean(list(sample.contributions.values()), axis=0) for sample in (b, a)))
+    return Comparison(first, second, variance(items), freedom(items), paired=False)
 
 
 def correlation(pairs: Iterable[tuple[Sample, Sample]]) -> float | None:
@@ -193,17 +193,18 @@ def best_methods(candidates: Sequence[Sample]) -> dict[str, bool]:
     """Return whether to print each method in bold: the best, and those not significantly different from it.
 
     All pairs are corrected together. A method with too few seeds for a test, or none in common with the best one, is
-    left out; {} if no method was tested against the best one.
+    left out; {} if no method was tested against the best one. At the seeds in common another method can be better than
+    the one with the best mean, where seeds failed; then that one is not in bold.
     """
     ordered = sorted(candidates, key=lambda sample: -sample.mean)
     if not ordered:
         return {}
     best = ordered[0].method
     conclusions = {
-        pair.a if pair.b == best else pair.b: pair.conclusion
+        pair.b: pair.conclusion
         for pair in family(all_pairs(ordered)).pairs
-        if best in (pair.a, pair.b)
+        if pair.a == best  # the first of all pairs
     }
     tested = {other: conclusion for other, conclusion in conclusions.items() if conclusion != "too few seeds"}
-    others = {other: conclusion not in ("better", "worse") for other, conclusion in tested.items()}
-    return {best: True, **others} if others else {}
+    others = {other: conclusion != "worse" for other, conclusion in tested.items()}
+    return {best: "better" not in tested.values(), **others} if others else {}

@@ -118,7 +118,6 @@ def _compared(trials: Trials, task: str, named: list[str], out: Path | None, dry
     from cseb.commands.trials import POOLED
 
     examples = Examples.read(task, trials.settings["data_dir"])
-    selecting, deciding = map(len, examples.parts)
     texts, shared = examples.overlap(set(trials.sentences))
     if shared:
         remark(f"{shared:,} of {texts:,} texts of {task} are also training sentences; their labels are not used.")
@@ -129,7 +128,7 @@ def _compared(trials: Trials, task: str, named: list[str], out: Path | None, dry
     failures: dict[str, str] = {}
     baselines |= examples.scored(examples.tf_idf(trials.sentences, failures), failures)
     scores = ", ".join(f"{name} {samples[1].mean:.2f}" for name, samples in baselines.items())
-    remark(f"Baselines on {deciding:,} deciding examples: {scores}.")
+    remark(f"Baselines on {len(examples.parts[1]):,} deciding examples: {scores}.")
     methods = named or trials.fitting(trials.methods(base), task)
     seeds = SELECTING if len(methods) > 1 else 0  # of every method; a single one needs no selection
     last = range(seeds, seeds + DECIDING)
@@ -140,7 +139,7 @@ def _compared(trials: Trials, task: str, named: list[str], out: Path | None, dry
     )
     rows = [row(untrained, *samples) for samples in baselines.values()]
     notes = [
-        f"{selecting:,} examples select pooling and method, {deciding:,} others decide.",
+        *examples.notes(),
         f"Difference: to {base} on the deciding examples, with 95 % interval.",
         *(f"{name} has no score and is left out: {reason}." for name, reason in failures.items()),
     ]

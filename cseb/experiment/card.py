@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from math import inf
 from pathlib import Path
 from statistics import fmean
 
@@ -16,7 +15,7 @@ from cseb.data.shipped import ENCODERS
 from cseb.data.weights import HUB_NAME
 from cseb.records.record import Record, Select
 from cseb.reports.formats.markdown import code, pipe
-from cseb.statistics.items import around, t_interval, variance
+from cseb.statistics.items import around, freedom, t_interval, variance
 from cseb.text import duration, percent, quantity
 
 LICENCE = re.compile(r"\A---\n(?:(?!---).*\n)*?license: *([\w.-]+) *\n", re.ASCII)  # in a card's YAML
@@ -155,7 +154,8 @@ def _scores(record: Record, scores: ItemScores, others: Sequence[Record]) -> Ite
             contributions, doubt = scores.contributions({record.seed: record}, tasks, select)
             doubts |= dict.fromkeys([doubt] if doubt else [])
             if contributions:
-                bounds = around(fmean(values), variance(contributions[record.seed]), inf)
+                items = contributions[record.seed]
+                bounds = around(fmean(values), variance(items), freedom(items))
                 interval = f"{bounds.low:.2f} to {bounds.high:.2f}"
         examples = f"{sum(by_task[task].items for task in tasks):,}"
         cells = [pipe(row), code(by_task[tasks[0]].protocol), points, interval, examples]

@@ -16,9 +16,10 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, FiniteFloat
 from pydantic.types import StringConstraints
 
 from cseb.analysis.tuning import mean_dev
-from cseb.errors import BadBenchmark
+from cseb.errors import BadBenchmark, BadSpec
 from cseb.experiment.job import Job
 from cseb.methods.grammar import labels
+from cseb.methods.part_facts import facts
 from cseb.methods.spec import Edit, Option, part, preset
 from cseb.parameters import MOST
 from cseb.records.record import Record, Tuning
@@ -110,8 +111,7 @@ class Tune(BaseModel):
                 raise BadBenchmark(f"per_method has {name!r}; write it as tables do: {', '.join(labels(name))}")
             if not space:
                 raise BadBenchmark("no option is named; write such as options: {recipe.learning_rate: [1e-4, 1e-3]}")
-            for edit in edits(tuple((option, values[0]) for option, values in space.items())):
-                preset(edit.part.name).updated(edit.part)
+            _check_options(tuple((option, values[0]) for option, values in space.items()))
             if twice := [option for option, values in space.items() if len(set(values)) < len(values)]:
                 raise BadBenchmark(f"{twice[0]} has a value twice; name each once")
             counts, wanted = ([len(values) for values in each.values()] for each in (space, self.options))
@@ -233,8 +233,8 @@ def _wider(tune: Tune, spaces: Spaces, best: Mapping[tuple[str, int], Settings])
             chosen = [settings[place][1] for (label, _), settings in best.items() if _group(spaces, label) == name]
             below = values.index(start[name][option][0])  # the values that were added at each edge
             above = len(values) - len(start[name][option]) - below
-            lower = _further(values[::-1]) if below < tune.further else None
-            higher = _further(values) if above < tune.further else None
+            lower = _further(option, values[::-1]) if below < tune.further else None
+            higher = _further(option, values) if above < tune.further else None
             if lower is not None and (values[0] in chosen or higher is None):
                 wider[name] = {**space, option: (lower, *values)}
                 wanted |= values[0] in chosen
@@ -246,15 +246,28 @@ def _wider(tune: Tune, spaces: Spaces, best: Mapping[tuple[str, int], Settings])
     return None
 
 
-def _further(values: Sequence[Any]) -> Option:
-    """Return the value behind the last one, in the ratios of those before; None if they are no positive numbers."""
+def _further(option: str, values: Sequence[Any]) -> Option:
+    """Return the value behind the last one, in the ratios of those before.
+
+    None if they are no positive numbers, or the option cannot have that value.
+    """
     if len(values) < 2 or not _numeric(values) or min(values) <= 0:
         return None
     value = values[-1] * (values[-2] / values[-3] if len(values) > 2 else values[-1] / values[-2])
-    if all(isinstance(each, int) for each in values):
-        value = round(value)
-        return value if value > 0 and value not in values else None
-    return float(f"{value:.{DIGITS}g}")
+    whole = all(isinstance(each, int) for each in values)
+    value = round(value) if whole else float(f"{value:.{DIGITS}g}")
+    try:
+        _check_options(((option, value),))
+    except BadSpec:
+        return None
+    return None if value in values else value
+
+
+def _check_options(settings: Settings) -> None:
+    """Raises: BadSpec if a part has no such option, or the option cannot have this value."""
+    for edit in edits(settings):
+        whole = preset(edit.part.name).updated(edit.part)
+        facts(whole.name).check(dict(whole.options))
 
 
 def _group(spaces: Spaces, label: str) -> str:

@@ -198,8 +198,8 @@ def _gaps(study: Study, sizes: Mapping[int, float], cells: Sequence[tuple[str, C
         yield f"Failed: {plain(record.method)}, {percent(record.subset.fraction)}, seed {record.seed} ({reason})."
     if len(failed) > LISTED:
         yield f"Failed: {quantity(len(failed) - LISTED, 'more job')}."
-    seeds = quantity(len(study.seeds), "seed")
-    if collapsed := [f"{name} ({cell.collapsed} of {seeds})" for name, cell in cells if cell.collapsed]:
+    planned = ((name, cell, quantity(cell.n + len(cell.absent), "seed")) for name, cell in cells)
+    if collapsed := [f"{name} ({cell.collapsed} of {seeds})" for name, cell, seeds in planned if cell.collapsed]:
         yield (
             f"Collapsed (all embeddings are equal): {_some(collapsed)}; excluded from the mean, ranked lowest in "
             "median and IQM."

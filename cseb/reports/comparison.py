@@ -63,7 +63,7 @@ def _cells(pair: Pair, family: Family, subject: Subject) -> tuple[str, ...]:
         NONE if comparison.wins is None else f"{comparison.wins}/{comparison.n}",
         _probability(pair.adjusted) if comparison.n >= FEWEST_JUDGED else NONE,
         _conclusion(pair, family.margin),
-        _seeds_needed(pair, family),
+        _seeds_needed(pair, family) or NONE,
     )
 
 
@@ -80,7 +80,7 @@ def _values(pair: Pair, family: Family, subject: Subject) -> dict[str, Value]:
         "tests": family.tests,
         "margin": family.margin,
         "conclusion": pair.conclusion,
-        "seeds_needed": _seeds_needed(pair, family),
+        "seeds_needed": _seeds_needed(pair, family) or None,
         "detectable": comparison.design.detectable(),
     }
 
@@ -104,10 +104,10 @@ def difference_values(comparison: Comparison, seeds: Sequence[int]) -> dict[str,
 
 
 def _seeds_needed(pair: Pair, family: Family) -> str:
-    """Return how many seeds would detect an effect of the observed size, or why none would; -- where none is needed."""
+    """Return how many seeds would detect an effect of the observed size, or why none would; "" where none is needed."""
     effect, design = abs(pair.comparison.mean), pair.comparison.design
     if pair.conclusion not in ("inconclusive", "too few seeds") or not pair.comparison.varies:
-        return NONE
+        return ""
     if not pair.comparison.paired:  # so many of each method, however many the baseline has now
         design = replace(design, sd=hypot(sd(pair.comparison.a), sd(pair.comparison.b)))
     if design.too_small(effect, family.level):
@@ -170,7 +170,7 @@ def _notes(family: Family, subject: Subject) -> Iterator[str]:
     yield f"Difference in score: {side}, tasks averaged within a seed, {design}."
     yield INTERVALS
     if subject.lacking:
-        yield f"No intervals for new test examples, so conclusions hold for new seeds only: {subject.lacking}."
+        yield f"Without an interval for new test examples, a conclusion holds for new seeds only: {subject.lacking}."
     tested = [
         pair.comparison for pair in family.pairs if pair.comparison.n >= FEWEST_JUDGED and pair.adjusted is not None
     ]
@@ -194,7 +194,7 @@ def _notes(family: Family, subject: Subject) -> Iterator[str]:
         )
     if any(pair.comparison.fixed for pair in family.pairs):
         yield "A difference that is the same in every seed has no variance and cannot be tested; the methods do differ."
-    if any(_seeds_needed(pair, family) != NONE for pair in family.pairs):
+    if any(_seeds_needed(pair, family) for pair in family.pairs):
         yield (
             f"seeds needed: to detect a true difference of the observed size with {percent(POWER)} power at "
             f"significance level {LEVEL:g} / comparisons; more items: more seeds cannot help, the test sets are too "

@@ -43,7 +43,7 @@ class Clusters:
     def contributions(self, influence: Floats) -> Floats:
         """Return what each cluster contributes to the score's deviation: (count,), or (N,) if clusters are unused.
 
-        influence: (N,). The sum of squares of the result is the variance of the score over samples of items.
+        influence: (N,). The result is what `variance` needs.
         """
         if not self.used:
             return influence / len(influence)
@@ -58,8 +58,13 @@ def average(contributions: Sequence[Floats]) -> Floats:
 
 
 def variance(contributions: Floats) -> float:
-    """Return the squared standard error of a score from contributions (G,)."""
-    return float(contributions @ contributions)
+    """Return the squared standard error of a score from contributions (G,), which sum to zero."""
+    return float(contributions @ contributions) * len(contributions) / freedom(contributions)
+
+
+def freedom(contributions: Floats) -> int:
+    """Return the degrees of freedom of that variance. With few clusters, normal quantiles would be far too small."""
+    return max(len(contributions) - 1, 1)
 
 
 LEVEL = 0.05  # two-sided error rate of every interval and test unless another is named
@@ -109,6 +114,12 @@ def around(centre: float, variance: float, df: float, level: float = LEVEL) -> I
     """Return the interval of Student's t around an estimate. variance: of the estimate, not of a single value."""
     width = half_width([(variance, df)], level)
     return Interval(centre - width, centre + width)
+
+
+def summed(parts: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """Return the sum of independent variances and its degrees of freedom (Satterthwaite 1946)."""
+    total = sum(variance for variance, _ in parts)
+    return total, total**2 / sum(variance**2 / df for variance, df in parts)
 
 
 def half_width(parts: Sequence[tuple[float, float]], level: float = LEVEL) -> float:

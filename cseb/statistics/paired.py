@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from cseb.statistics.items import LEVEL, Floats, Interval, half_width, level_of, quantile, sd
+from cseb.statistics.items import LEVEL, Floats, Interval, half_width, level_of, quantile, sd, summed
 
 POWER = 0.8  # the default probability to detect an effect
 MOST = 1000  # the largest number of seeds considered
@@ -20,23 +20,23 @@ class Design:
     """A paired comparison over n seeds.
 
     sd: standard deviation of the differences over seeds. items: variance of the mean difference over test items, which
-    more seeds do not reduce.
+    more seeds do not reduce. df: degrees of freedom of `items`.
     """
 
     n: int
     sd: float
     items: float = 0.0
+    df: float = inf
 
     @property
     def tests(self) -> list[tuple[float, float]]:
         """Return variance and degrees of freedom of each test that must reject, as in `Comparison`."""
         if self.sd == 0:
-            return [(self.items, inf)] if self.items else []
+            return [(self.items, self.df)] if self.items else []
         if self.n < 2:
             return []
         seeds = self.sd**2 / self.n
-        total = seeds + self.items
-        return [(seeds, self.n - 1), (total, (self.n - 1) * (total / seeds) ** 2)]
+        return [(seeds, self.n - 1), summed([(seeds, self.n - 1), (self.items, self.df)])]
 
     def power(self, effect: float, level: float = LEVEL) -> float:
         """Return the probability of a two-sided p below `level` if the true difference is `effect`, at most."""
@@ -98,16 +98,17 @@ class Comparison:
     """Method B compared with method A.
 
     a: scores (n_a,) by seed, tasks averaged. b: scores (n_b,), of the same seeds if `paired`. items: variance of the
-    difference of the two means over samples of test items, None if unknown. paired: whether scores of the same seed are
-    subtracted; otherwise the means of all seeds are, which a baseline with more seeds can use.
+    difference of the two means over samples of test items, None if unknown. df: its degrees of freedom, clusters of
+    items less one. paired: whether scores of the same seed are subtracted; otherwise the means of all seeds are, which
+    a baseline with more seeds can use.
 
     The variance of the mean difference over seeds is S = s²/n with n - 1 degrees of freedom, s being the standard
-    deviation of the differences. Over seeds and items it is V = S + items, with df(S) (V / S)² degrees of freedom
-    (Satterthwaite, the item part being known). Both parts contain the seed-by-item interaction, so that V is slightly
-    too large.
+    deviation of the differences. Over seeds and items it is V = S + items, with V² / (S² / (n - 1) + items² / df)
+    degrees of freedom (Satterthwaite). Both parts contain the seed-by-item interaction, so that V is slightly too
+    large.
 
     Unpaired, S = s_a²/n_a + s_b²/n_b, and the quantile of an interval or test is the mean of those of each part, which
-    has n_a - 1, n_b - 1 or infinite degrees of freedom, weighted with the variance of the part (Cochran & Cox 1950).
+    has n_a - 1, n_b - 1 or df degrees of freedom, weighted with the variance of the part (Cochran & Cox 1950).
     Welch's degrees of freedom are too many in the tails: with 20 seeds of a baseline and 5 of each of 22 methods like
     it, Holm's correction would then find a difference in 10 % of all studies, and here in 2 %.
 
@@ -118,6 +119,7 @@ class Comparison:
     a: Floats
     b: Floats
     items: float | None = None
+    df: float = inf
     paired: bool = True
 
     @cached_property
@@ -181,12 +183,12 @@ class Comparison:
         """Return variance and degrees of freedom of each part of the mean difference's variance over `scope`."""
         items = self.items or 0.0
         if scope == "items":
-            return [(items, inf)]
+            return [(items, self.df)]
         if self.paired:
-            seeds, total = self.variance("seeds"), self.variance(scope)
-            return [(total, (self.n - 1) * (total / seeds) ** 2)]
+            seeds = (self.variance("seeds"), float(self.n - 1))
+            return [seeds if scope == "seeds" else summed([seeds, (items, self.df)])]
         parts = [(sd(values) ** 2 / len(values), float(len(values) - 1)) for values in (self.a, self.b)]
-        return [*parts, (items, inf)] if scope == "seeds and items" else parts
+        return [*parts, (items, self.df)] if scope == "seeds and items" else parts
 
     def interval(self, scope: Scope, level: float = LEVEL) -> Interval | None:
         """Return the interval of the difference over `scope`, [0, 0] of identical methods; None if unknown."""
@@ -234,7 +236,7 @@ class Comparison:
     @property
     def design(self) -> Design:
         """Return the design of this study, for its power."""
-        return Design(self.n, self.sd if self.varies else 0.0, self.items or 0.0)
+        return Design(self.n, self.sd if self.varies else 0.0, self.items or 0.0, self.df)
 
 
 def exact_floor(n: int) -> float:

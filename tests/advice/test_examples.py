@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from cseb.advice.examples import Examples
+from cseb.advice.conclusion import Difference
+from cseb.advice.examples import Examples, repeated
 from cseb.errors import BadBenchmark, BadData
+from cseb.tasks.names import parse_tasks
+from cseb.tasks.retrieval import faq
 
 
 @pytest.fixture
@@ -28,6 +31,35 @@ def test_a_third_selects_and_no_sentence_is_in_both_parts(rated: Path) -> None:
     selecting, deciding = Examples.read(str(rated), "").parts
     assert (len(selecting), len(deciding)) == (20, 40)
     assert not {place // 2 for place in selecting} & {place // 2 for place in deciding}
+
+
+@pytest.mark.parametrize(("answers", "questions"), [(6, 20), (10, 20)])
+def test_few_answers_give_no_more_false_conclusions_than_stated(answers: int, questions: int) -> None:
+    """Questions with one answer are alike; counted as independent, 50 % and 14 % of the conclusions were false."""
+    names = [(f"q{a} {q}", f"a{a}") for a in range(answers) for q in range(questions)]
+    examples = Examples(parse_tasks("toy-dev")[0], faq(*zip(*names, strict=True), name="x"))
+    part, answer = examples.parts[1], np.repeat(np.arange(answers), questions)
+    rng, found = np.random.default_rng(3), 0
+
+    def items(values: np.ndarray) -> np.ndarray:
+        return np.stack([values, np.ones_like(values)], 1).astype(np.float32)
+
+    for _ in range(300):
+        before = np.clip(0.5 + 0.1 * rng.normal(size=len(names)), 0, 1)
+        after = before + 0.05 * rng.normal(size=answers)[answer] + 0.07 * rng.normal(size=len(names))
+        base = repeated(examples.sample("base", {0: items(before)}, part), range(5))
+        seeds = {seed: items(after + 0.01 * rng.normal(size=len(names))) for seed in range(5)}
+        found += Difference.between(base, examples.sample("m", seeds, part)).sign != 0
+    assert found / 300 < 0.05 + 2 * (0.05 * 0.95 / 300) ** 0.5
+
+
+def test_examples_that_depend_on_one_another_are_named(rated: Path, tmp_path: Path) -> None:
+    assert "are clustered; clusters: pairs.tsv 30 of 60 (largest 3.333 %)." in Examples.read(str(rated), "").notes()[1]
+    rows = [f"question {n}\tanswer {min(n, 40)}" for n in range(60)]
+    (tmp_path / "faq.tsv").write_text("\n".join(["question\tanswer", *rows]))
+    [parts, doubt] = Examples.read(str(tmp_path / "faq.tsv"), "").notes()
+    assert parts == "20 examples select pooling and method, 40 others decide."
+    assert doubt.endswith("not clustered, as one cluster holds 33.33 % of its items; intervals may be too narrow.")
 
 
 def test_a_correlation_is_that_of_the_pairs_of_the_part(rated: Path) -> None:

@@ -138,6 +138,25 @@ def test_the_search_ends_and_says_so_where_the_best_value_stays_at_an_edge(make:
     assert tuning is not None and tuning.at_edge == ("recipe.learning_rate",)
 
 
+@pytest.mark.parametrize(
+    ("option", "values", "best"),
+    [("dropout", [0.1, 0.2, 0.4], 0.8), ("weight_decay", [0.1, 0.5], 0.5), ("weight_decay", [0.1, 0.5], 0.004)],
+)
+def test_no_value_is_added_that_the_option_cannot_have(
+    make: Make, option: str, values: list[float], best: float
+) -> None:
+    """The command stopped when all trials had been paid for: dropout is 1.6; it must lie between 0 and 1."""
+    grid = make(methods="simcse", fractions=[0.5], tune={"options": {f"recipe.{option}": values}})
+
+    def world(job: Job) -> float:
+        return -abs(math.log(float(dict(job.method.recipe.options)[option]) / best))
+
+    jobs, _ = run(grid, world)
+    tuning = jobs[-1].tuning
+    assert tuning is not None and tuning.options == f"recipe({option}={best})"
+    assert tuning.at_edge == ((f"recipe.{option}",) if best >= 0.5 else ())
+
+
 def test_a_value_with_which_a_seed_collapsed_is_tried_and_not_chosen(make: Make) -> None:
     def world(job: Job) -> float | None:
         return None if rate(job) >= 3e-3 and job.seed == FIRST_SEED + 1 else 40 + 1e4 * rate(job)

@@ -150,7 +150,7 @@ def test_missing_seeds_and_missing_items_are_said() -> None:
     shown = sheets(gather(records[:-1]), ComparisonQuery(baseline="simcse", select="last"), world.item_scores())
     notes = " ".join(shown[0].notes)
     assert "excluded from pairs: good 4." in notes
-    assert "No intervals for new test examples, so conclusions hold for new seeds only: items/" in notes
+    assert "Without an interval for new test examples, a conclusion holds for new seeds only: items/" in notes
     assert row(shown[0], "good")["items"] == "--"
 
 

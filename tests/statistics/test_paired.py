@@ -29,6 +29,14 @@ def test_with_items_variances_add_and_degrees_of_freedom_grow() -> None:
     [part] = result.parts("seeds and items")
     assert part == pytest.approx((0.2, 0.2**2 / (0.05**2 / 4)))  # 64 degrees of freedom
     assert result.p == pytest.approx(2 * stats.t.sf(1 / np.sqrt(0.2), 64))
+    few = Comparison(A, B, items=0.15, df=5)
+    [part] = few.parts("seeds and items")
+    assert part == pytest.approx((0.2, 0.2**2 / (0.05**2 / 4 + 0.15**2 / 5)))
+    assert few.interval("items").high == pytest.approx(1 + stats.t.isf(0.025, 5) * np.sqrt(0.15))
+    assert few.design.tests[1] == pytest.approx(part)
+    assert Comparison(A, A, items=0.15, df=5).design.tests == [(0.15, 5)]
+    unpaired = Comparison(A, B, items=0.15, df=5, paired=False)
+    assert unpaired.parts("seeds and items")[2] == (0.15, 5)
     assert Comparison(A, A).wins == 0
     both, items = result.interval("seeds and items"), result.interval("items")
     assert both.high == pytest.approx(1 + stats.t.isf(0.025, 64) * np.sqrt(0.2))
