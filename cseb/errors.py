@@ -5,7 +5,8 @@ from __future__ import annotations
 import difflib
 import sys
 from collections.abc import Collection, Iterable
-from typing import TypeVar
+from numbers import Integral
+from typing import Any, TypeVar
 
 from cseb import text
 
@@ -18,6 +19,16 @@ class CsebError(Exception):
 
     def __init__(self, message: str) -> None:
         super().__init__(text.message(message))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the message alone: some kinds are made from other arguments. Workers of a pool send errors so."""
+        return _again, (type(self), str(self))
+
+
+def _again(kind: type[CsebError], message: str) -> CsebError:
+    error = kind.__new__(kind, message)
+    Exception.__init__(error, message)
+    return error
 
 
 class BadSpec(CsebError):
@@ -149,12 +160,12 @@ def between(low: float, high: float, value: float, what: str) -> float:
 
 
 def whole(low: int, value: int, what: str) -> int:
-    """Return `value` if it is an integer of at least `low`. Raises: BadSpec."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < low:
+    """Return `value` as an int if it is an integer, of NumPy too, of at least `low`. Raises: BadSpec."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < low:
         raise BadSpec(f"{what} is {value!r}; it must be a whole number of at least {low}")
     if value > MOST:
         raise BadSpec(f"{what} is {shortened(value)}; it must be a whole number of at most {MOST}")
-    return value
+    return int(value)
 
 
 def one_of(allowed: Collection[T], value: T, what: str) -> T:

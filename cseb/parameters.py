@@ -45,13 +45,15 @@ class Parameter:
             return one_of(("", *self.choices), value, what)
         if kind is bool and not isinstance(value, bool):
             raise BadSpec(f"{what} is {shortened(value)}; True or False is needed")
-        if kind is int and whole(self.least, value, what) > self.most:
-            raise BadSpec(f"{what} is {shortened(value)}; it must be at most {self.most}")
+        if kind is int:
+            if (count := whole(self.least, value, what)) > self.most:
+                raise BadSpec(f"{what} is {shortened(value)}; it must be at most {self.most}")
+            return count
         if kind is float:
             return number(value, what)
         if kind is str and not isinstance(value, str | Path):
             raise BadSpec(f"{what} is {shortened(value)}; text is needed")
-        return value
+        return str(value) if kind is str else value
 
 
 def option(help: str, **details: Any) -> Parameter:

@@ -1,10 +1,14 @@
-"""Which processor this machine has."""
+"""Which processor this machine has, and one thread at a time to compute on it."""
 
 from __future__ import annotations
 
 import hashlib
 import platform
+import threading
 from pathlib import Path
+
+# Held by the thread that computes: number of threads, library and random numbers of PyTorch belong to the process.
+ALONE = threading.RLock()
 
 
 def processor() -> str:

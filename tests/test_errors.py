@@ -1,11 +1,15 @@
 """Errors a user can fix: what was found, what is allowed, and a near name."""
 
+import pickle
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 
 from cseb.errors import (
     BadSpec,
+    CsebError,
+    DeviceMissing,
     UnknownName,
     above,
     between,
@@ -23,6 +27,23 @@ def test_near_names_are_suggested_else_all_are_listed() -> None:
     assert did_you_mean("simcze", ["simcse", "micse"]) == "did you mean simcse?"
     assert did_you_mean("qqqq", ["b", "a"]) == "known: a, b"
     assert str(UnknownName("term", "amy", ["ami"])).startswith("no term is called 'amy'; did you mean ami?")
+
+
+@pytest.mark.parametrize(
+    "error",
+    [BadSpec("no"), UnknownName("term", "amy", ["ami"]), DeviceMissing("cuda", "cpu")],
+    ids=lambda e: str(e)[:9],
+)
+def test_errors_survive_the_way_from_a_worker_of_a_pool(error: CsebError) -> None:
+    """multiprocessing.Pool waited for ever for one that could not be unpickled."""
+    copy = pickle.loads(pickle.dumps(error))
+    assert (type(copy), str(copy)) == (type(error), str(error))
+
+
+def test_integers_of_numpy_are_whole_numbers() -> None:
+    assert type(whole(0, np.int64(3), "x")) is int
+    with pytest.raises(BadSpec, match="it must be a whole number"):
+        whole(0, np.bool_(True), "x")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
+import numpy as np
 import pytest
 
 from cseb.errors import BadBenchmark, BadSpec, CsebError
@@ -37,6 +38,7 @@ def test_values_reach_the_function_as_its_signature_says() -> None:
     assert train(Path("a"), sizes="100,1_000", seeds=3)[1:3] == ((100, 1000), 3)
     assert train("a", sizes=[5, 6])[1] == (5, 6)
     assert train("a", sizes=7)[1] == (7,)
+    assert train("a", seeds=np.int64(3))[2] == 3
 
 
 @pytest.mark.parametrize(

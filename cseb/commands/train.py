@@ -12,6 +12,7 @@ from cseb import parameters
 from cseb.commands.screen import telling
 from cseb.errors import OUT_OF_MEMORY, BadData, TrainingFailed, memory_ran_out, shortened
 from cseb.parameters import command, option
+from cseb.processor import ALONE
 from cseb.progress import remark, tell
 
 if TYPE_CHECKING:
@@ -117,19 +118,20 @@ def strings(sentences: Iterable[str]) -> list[str]:
 def arithmetic(threads: int, library: str, device: str) -> Iterator[str]:
     """Set the CPU threads of PyTorch and the library of linear layers, which decide rounding, and restore them later.
 
-    Yields the library, resolved if it is "auto". Raises: BadSpec.
+    Another thread that computes meanwhile waits. Yields the library, resolved if it is "auto". Raises: BadSpec.
     """
     import torch
 
     from cseb.encoder.linear import resolved, taking
 
-    before, linear = torch.get_num_threads(), resolved(library, threads, device)
-    torch.set_num_threads(threads)
-    try:
-        with taking(linear):
-            yield linear
-    finally:
-        torch.set_num_threads(before)
+    with ALONE:
+        before, linear = torch.get_num_threads(), resolved(library, threads, device)
+        torch.set_num_threads(threads)
+        try:
+            with taking(linear):
+                yield linear
+        finally:
+            torch.set_num_threads(before)
 
 
 @command
@@ -232,6 +234,7 @@ def train(
             raise TrainingFailed(f"{job.label} stopped at step {training.reached}: {OUT_OF_MEMORY}") from error
         built = training.built
         restore(built.encoder, trained.best)
+        built.encoder.eval()
     return TrainedEncoder(
         method=job.label,
         resolved=resolved.resolved(),

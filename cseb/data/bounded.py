@@ -194,12 +194,18 @@ LONGEST = 1 << 17  # bytes; a benchmark has some two thousand
 
 
 class _Loader(yaml.SafeLoader):
-    """A loader that refuses aliases."""
+    """A loader that refuses aliases and keys that are there twice."""
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         if self.check_event(yaml.AliasEvent):
             raise yaml.YAMLError("aliases (*name) are not allowed; write the value again")
         return super().compose_node(parent, index)
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        keys = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
+        if twice := next((key for key in keys if keys.count(key) > 1), None):
+            raise yaml.YAMLError(f"{twice} is there twice, the second time {node.start_mark}; keep one")
+        return super().construct_mapping(node, deep)
 
 
 def read_yaml(path: Path) -> object:

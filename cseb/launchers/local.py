@@ -23,6 +23,7 @@ from cseb.experiment.job import Job
 from cseb.launchers.claims import Claims
 from cseb.launchers.job_runner import Broken, Event, Finished, JobRunner, Started, Watch, first
 from cseb.launchers.signals import Stop, deferred_signals, signal_name
+from cseb.processor import ALONE
 from cseb.records.progress import Progress
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"  # read by CUDA, and by ROCm's PyTorch, when they are first used
@@ -72,7 +73,8 @@ class Local:
 
             # A CUDA error can make a process unusable, so GPU jobs run in worker processes, which can be replaced.
             if self.workers == 1 and all(job.protocol.device == "cpu" or job.protocol.processes > 1 for job in jobs):
-                _in_this_process(runner, deque(jobs), on_event, claims)
+                with ALONE:
+                    _in_this_process(runner, deque(jobs), on_event, claims)
             else:
                 names = gpus() if any(job.protocol.device == "cuda" for job in jobs) else ()
                 _Pool(runner, on_event, deque(jobs), self.workers, claims, names).run()

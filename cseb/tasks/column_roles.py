@@ -8,6 +8,7 @@ from math import isnan
 from typing import TypeVar
 
 from cseb.data.corpus import listed
+from cseb.data.readers import HEADED, ending
 from cseb.data.tables import Table, number
 from cseb.errors import BadData, shortened
 
@@ -115,7 +116,7 @@ def sheet(table: Table, kind: str = "") -> Sheet:
     pair-classification if that is given and the third one is yes or no. For a given kind, columns of other names are
     used in their order if their number is right. Raises: BadData.
     """
-    if len(table.columns) == 3 and _is_value(table.columns[2], kind or "pairs"):
+    if ending(table.path) in HEADED and len(table.columns) == 3 and _is_value(table.columns[2], kind or "pairs"):
         table = table.headless()
         parts = dict(zip(FORMS[kind or "pairs"], table.columns, strict=True))
         return Sheet(table, kind or "pairs", parts, not kind)

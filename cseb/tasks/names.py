@@ -47,7 +47,8 @@ def parse_tasks(text: str) -> list[Task]:
 
 def interpretations(text: str) -> list[str]:
     """Return one line per file of the user: how it was interpreted. Raises: as `parse_tasks`."""
-    return [task.says() for task in parse_tasks(text) if hasattr(task, "says")]
+    words = dict.fromkeys(map(without_variants, _parse(text).values()))
+    return [task.says() for task in map(_task, words) if hasattr(task, "says")]
 
 
 def _parse(text: str) -> dict[str, str]:

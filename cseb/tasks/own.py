@@ -38,12 +38,16 @@ class Kind(NamedTuple):
 _TYPED = re.compile(r"(?P<path>.+?)(?::(?P<kind>[a-z-]+)(?:\((?P<options>[^()]*)\))?)?")
 
 
+Stamp = tuple[tuple[int, int], ...]
+
+
 @dataclass(frozen=True, slots=True)
 class TaskFile:
     """A task in a file of the user.
 
     The name in records is that of the file without its folder, with kind and options as typed. The content of the file
-    is part of the data hash. stamp: modification time and size of the file when the task was named.
+    is part of the data hash. stamp: modification time and size of the file, or of a
+    folder and its files, when the task was named.
     """
 
     name: str
@@ -51,7 +55,7 @@ class TaskFile:
     kind: str
     guessed: bool
     options: tuple[tuple[str, float], ...]
-    stamp: tuple[int, int] = field(repr=False)
+    stamp: Stamp = field(repr=False)
     version: int = 1
 
     @property
@@ -111,17 +115,17 @@ def task_file(word: str) -> TaskFile:
     if kind and kind not in FORMS:
         raise BadSpec(f"no kind of task is called {kind!r}; {did_you_mean(kind, (*FORMS, 'geometry'))}")
     try:
-        status = path.stat()
+        files = [path, *(sorted(path.iterdir()) if path.is_dir() else ())]
+        stamp = tuple((status.st_mtime_ns, status.st_size) for status in (file.stat() for file in files))
     except OSError:
         raise BadData(f"there is no task file {path}; {HINT}") from None
-    stamp = (status.st_mtime_ns, status.st_size)
     data = _sheet(path, kind, stamp)
     options = _options(data.kind, typed["options"] or "", word)
     return TaskFile(name_of(word), path, data.kind, data.guessed, tuple(options.items()), stamp)
 
 
 @lru_cache(maxsize=8)
-def _sheet(path: Path, kind: str, stamp: tuple[int, int]) -> Sheet:
+def _sheet(path: Path, kind: str, stamp: Stamp) -> Sheet:
     """Return the table with its kind. stamp: part of the cache key, so that a changed file is read again."""
     table = read_table(path)
     if not table.columns:

@@ -39,7 +39,8 @@ class Ranked:
 
     The score is 100 x MAP: the mean over queries of average precision over the full ranking, no cut-off. `detail` holds
     `map`, `mrr`, and `top1`, `top3`, `top5`: the fraction of queries with a relevant document among the first k.
-    Equal cosines are ranked by document number; a zero vector has cosine 0.
+    Equal cosines are ranked by document number; a zero vector has cosine 0. A query is not ranked against itself, where
+    its text is an irrelevant document.
     `items` are average precision and rank of the first relevant document of each query, (Q, 2). With `gains`, the
     relevance of each relevant document, there is a third column, nDCG@10, and `detail` contains `ndcg10`.
 
@@ -170,25 +171,29 @@ def faq(questions: Sequence[str], answers: Sequence[str], *, name: str) -> Ranke
 def judged(queries: Sequence[str], documents: Sequence[str], relevant: Sequence[Sequence[int]], name: str) -> Ranked:
     """Return the task of distinct queries and documents, and the numbers of the documents relevant to each query.
 
-    Queries without relevant documents are left out. Raises: BadData.
+    Queries without relevant documents are left out. Those joined by a chain of shared relevant documents depend on each
+    other. Raises: BadData.
     """
     kept = [number for number, documents_of_query in enumerate(relevant) if documents_of_query]
     if not kept:
         raise BadData(f"{name} has no query with a relevant document; at least one judgement above 0 is needed")
     numbers = [sorted(relevant[number]) for number in kept]
-    return _ranked([queries[number] for number in kept], documents, numbers, np.arange(len(kept)), name)
+    groups = connected([tuple(map(str, each)) for each in numbers])
+    return _ranked([queries[number] for number in kept], documents, numbers, groups, name)
 
 
 def reranking(judgements: Mapping[str, Mapping[str, bool]], *, name: str) -> Ranked:
     """Return the task to rank the candidates of each query.
 
     judgements: By query, its candidates and their relevance. A query whose candidates are all relevant, or all
-    irrelevant, is left out. Raises: BadData.
+    irrelevant, is left out. Candidates are numbered by the hash of their text, so that the order of the judgements, in
+    which relevant ones often come first, decides nothing where cosines are equal. Raises: BadData.
     """
     kept = {query: candidates for query, candidates in judgements.items() if len(set(candidates.values())) > 1}
     if not kept:
         raise BadData(f"{name} has no query with both a relevant and an irrelevant candidate; there is nothing to rank")
-    texts = dict.fromkeys(text for candidates in kept.values() for text in candidates)
+    every = {text for candidates in kept.values() for text in candidates}
+    texts = sorted(every, key=lambda text: hashlib.sha256(text.encode()).digest())
     documents = {text: number for number, text in enumerate(texts)}
     pools, relevant = [], []
     for number, candidates in enumerate(kept.values()):
@@ -202,5 +207,10 @@ def _ranked(
 ) -> Ranked:
     if len(documents) < 2:
         raise BadData(f"{name} has too few distinct documents, {len(documents)}; ranking needs at least two")
-    pool = Pool(np.arange(len(queries)), np.arange(len(documents)))
-    return Ranked(queries, documents, relevant, [pool], groups)
+    place = {text: number for number, text in enumerate(documents)}
+    own = {number: place[query] for number, query in enumerate(queries) if query in place}
+    own = {query: document for query, document in own.items() if document not in relevant[query]}
+    rest, every = np.setdiff1d(np.arange(len(queries)), list(own)), np.arange(len(documents))
+    pools = [Pool(rest, every)] if len(rest) else []
+    pools += [Pool(np.array([query]), np.delete(every, document)) for query, document in own.items()]
+    return Ranked(queries, documents, relevant, pools, groups)

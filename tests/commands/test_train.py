@@ -1,5 +1,6 @@
 """Sentences in, vectors out, as in a notebook."""
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -104,6 +105,21 @@ def test_progress_is_shown_on_request(capsys: pytest.CaptureFixture[str], monkey
     said = capsys.readouterr()
     assert said.err.startswith("cseb: ")
     assert said.out == ""
+
+
+def test_threads_train_and_encode_one_after_another(trained: cseb.TrainedEncoder) -> None:
+    """Numbers of threads and of batches, and dropout, were those of whichever thread came last."""
+    expected = trained.encode(SENTENCES)
+    alone = cseb.train(METHOD, SENTENCES, encoder="cseb-tiny", steps=3).encode(SENTENCES)
+
+    def beside(seed: int) -> np.ndarray:
+        return cseb.train(METHOD, SENTENCES, encoder="cseb-tiny", steps=3, seed=seed).encode(SENTENCES)
+
+    with ThreadPoolExecutor(6) as pool:
+        trainings = [pool.submit(beside, seed) for seed in (0, 1)]
+        encodings = [pool.submit(trained.encode, SENTENCES) for _ in range(40)]
+        assert np.array_equal(trainings[0].result(), alone)
+        assert all(np.array_equal(each.result(), expected) for each in encodings)
 
 
 @pytest.mark.parametrize(

@@ -117,13 +117,41 @@ def test_reranking_ranks_given_candidates_only() -> None:
     data = reranking(
         {"q": {"a": True, "b": False, "c": False}, "r": {"c": True, "d": False}, "s": {"a": True}}, name="x"
     )
-    assert (data.queries, data.documents) == (["q", "r"], ["a", "b", "c", "d"])  # s has nothing to rank
+    assert (data.queries, sorted(data.documents)) == (["q", "r"], ["a", "b", "c", "d"])  # s has nothing to rank
     table = {"q": [1, 0], "r": [0, 1], "a": [1, 1], "b": [1, 0], "c": [0, 1], "d": [1, 2]}
     items = data.items(lambda texts: np.array([table[t] for t in texts], dtype=np.float32))
     assert items.tolist() == [[0.5, 2], [1, 1]]
     assert data.outcome(items).value == 75
     with pytest.raises(BadData, match="nothing to rank"):
         reranking({"s": {"a": True}}, name="x")
+
+
+def test_the_order_of_candidates_decides_nothing_where_cosines_are_equal() -> None:
+    """Files often list relevant candidates first, which gave 100 where every cosine is 0."""
+    rows = {f"q{n}": {f"good {n}": True, **{f"bad {n} {m}": False for m in range(3)}} for n in range(200)}
+    reverse = {query: dict(reversed(candidates.items())) for query, candidates in rows.items()}
+    scores = []
+    for judgements in (rows, reverse):
+        data = reranking(judgements, name="x")
+        places = [np.searchsorted(pool.documents, own) for pool, own in zip(data.pools, data.relevant, strict=True)]
+        scores.append(float(np.mean([1 / ranks_of(np.zeros(4), place)[0] for place in places])))
+    assert scores[0] == scores[1] == pytest.approx((1 + 1 / 2 + 1 / 3 + 1 / 4) / 4, abs=0.06)
+
+
+def test_a_query_is_not_ranked_against_itself() -> None:
+    """Paraphrases in both directions: each text is a query and a document."""
+    data = faq(["a", "b", "c", "d"], ["b", "a", "d", "c"], name="x")
+    table = {"a": [1, 0], "b": [1, 0.1], "c": [0, 1], "d": [0.1, 1]}
+    items = data.items(lambda texts: np.array([table[t] for t in texts], dtype=np.float32))
+    assert data.outcome(items).value == 100
+    assert [sorted(pool.documents) for pool in data.pools] == [[0, 2, 3], [1, 2, 3], [0, 1, 2], [0, 1, 3]]
+    copy = faq(["a", "b"], ["a", "c"], name="x")  # a text that is its own answer stays
+    assert [pool.documents.tolist() for pool in copy.pools] == [[0, 1]]
+
+
+def test_queries_that_share_a_relevant_document_depend_on_each_other() -> None:
+    data = judged(["a", "b", "c"], ["x", "y", "z"], [[0, 1], [1], [2]], "x")
+    assert data.groups.tolist() == [0, 0, 1]
 
 
 def test_the_hash_is_of_texts_and_judgements() -> None:

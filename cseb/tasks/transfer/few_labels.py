@@ -22,6 +22,7 @@ from cseb.tasks.task import Embed, Influence, Items, Loaded, Outcome, Task
 from cseb.tasks.transfer.labelled import LabelledTexts, features_of
 from cseb.tasks.transfer.linear import Problem, Rows
 from cseb.tasks.transfer.schemes import Converged, folds
+from cseb.text import quantity
 
 DRAWS = 10
 C = 10.0  # inverse strength of the L2 penalty on features of length 1
@@ -105,7 +106,8 @@ def drawn(name: str, loaded: Loaded, shots: int, draws: int) -> FewLabels:
     texts, labels, pool, test = _examples(name, loaded)
     by_class = [pool[labels[pool] == label] for label in range(int(labels.max()) + 1)]
     if (fewest := min(map(len, by_class))) < shots:
-        raise BadData(f"{name}: a class has {fewest} examples to draw from; use {fewest} or fewer instead of {shots}")
+        advice = f"use {fewest} or fewer instead of {shots}" if fewest else "add some, or leave the class out"
+        raise BadData(f"{name}: a class has {quantity(fewest, 'example')} to draw from; {advice}")
     chosen = [
         [rows[order(len(rows), draw * len(by_class) + label)[:shots]] for label, rows in enumerate(by_class)]
         for draw in range(draws)
@@ -154,7 +156,7 @@ def _classes(ranked: Ranked) -> Labels | None:
 SETFIT_DRAWS = 5
 BATCH = 16  # pairs
 RATE = 2e-5
-OPTIONS = re.compile(r"\((?:rate=([0-9.]+(?:e-?[0-9]+)?))?_?(?:steps=([1-9][0-9]{0,6}))?\)")
+OPTIONS = re.compile(r"\((?:rate=([0-9]*\.?[0-9]+(?:e-?[0-9]+)?))?_?(?:steps=([1-9][0-9]{0,6}))?\)")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
