@@ -127,7 +127,10 @@ def compare(
     shown: list[Sheet] = []
     counts, fractions = sizes_and_fractions(sizes)
     asked = recorded_names(names(tasks))
-    chosen = choose(trained, methods_of(methods), fractions, counts)
+    named, known = methods_of(methods), {record.method for record in trained}
+    if named and (own := baseline or ("simcse" if len(named) == 1 else "")) in known:
+        named = tuple(dict.fromkeys([own, *named]))
+    chosen = choose(trained, named, fractions, counts)
     several = scored_on(groups(chosen, asked), asked) or [records]
     scored = {record.key: record for record in records if is_untrained(record)}
     if not any(baseline in ("", ALL, record.method) for record in trained):

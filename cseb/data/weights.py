@@ -18,7 +18,7 @@ from cseb.methods.part_facts import facts
 
 TOKENIZER = (
     *("tokenizer*", "vocab.*", "merges.txt", "special_tokens_map.json", "added_tokens.json"),
-    *("spiece.model", "sentencepiece*.model"),
+    *("spiece.model", "sentencepiece*.model", "spm.model", "bpe.codes"),
 )
 MODULES = "modules.json"  # which sentence-transformers writes beside an encoder that it has saved
 # With its maximum length and lower-casing; sentence-transformers takes the first of these that is not empty.
@@ -30,7 +30,7 @@ TOKENIZER_CONFIG = "tokenizer_config.json"
 # Maximum lengths that a hash stands for: records of all-MiniLM-L6-v2 were published before max_seq_length counted.
 PUBLISHED = {"2dfdcbcd51980946c1f6ac5923d586280652798d38186af9c538039ba639ea33": 256}
 PARTS = (*SETTINGS, "config_sentence_transformers.json", "[0-9]_*/config.json", "[0-9]_*/*.safetensors")
-MODULE_FILES = (".json", ".safetensors", ".txt", ".model", ".py")  # endings that sentence-transformers reads
+MODULE_FILES = (".json", ".safetensors", ".txt", ".model", ".codes", ".py")  # endings that sentence-transformers reads
 WEIGHTS = ("*.safetensors", "*.safetensors.index.json")
 HUB_NAME = re.compile(r"\w[\w.-]{0,95}(/\w[\w.-]{0,95})?(@[\w./-]{1,200})?", re.ASCII)
 FILE_ENDINGS = (".npz", ".npy", ".txt", ".json", ".safetensors", ".zip")  # of a name that means a file
@@ -100,7 +100,7 @@ def locate(name: str) -> Path:
     """Return the folder of an encoder, downloaded or made if necessary; weights are not read. Raises: BadData."""
     if name.startswith(BIDIRECTIONAL):
         folder = locate(name.removeprefix(BIDIRECTIONAL))
-        return bidirectional(folder, matching(folder, (*TOKENIZER, *WEIGHTS)))
+        return bidirectional(folder, matching(folder, (*SETTINGS, *TOKENIZER, *WEIGHTS)))
     if name in ENCODERS:
         if not (folder := ENCODERS[name].folder).is_dir():
             raise BadData(f"encoder {name!r} should come with cseb, and {folder} is not there; install cseb again")

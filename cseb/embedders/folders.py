@@ -21,6 +21,7 @@ from cseb.encoder.encoder import Encoder
 from cseb.encoder.families import family_of
 from cseb.errors import BadData, BadResults, BadSpec, CsebError
 from cseb.methods.grammar import parse_method
+from cseb.methods.part_facts import slot_of
 from cseb.methods.spec import Method, preset
 from cseb.records.record import Source
 from cseb.registry import METHODS
@@ -51,8 +52,15 @@ def find(name: str, how: EncoderOptions) -> Embedder:
             f"pooler {how.pooler} is fitted on training sentences, and an untrained encoder has none; take another, "
             f"such as mean, or cseb run --methods {method}"
         )
-    without_head = replace(method.at(1.0), head=preset("none"))
-    return _embedder(Source(name=name, sha256=sha256), folder, str(method), without_head, how)
+    stated = method.at(1.0)
+    heads = [edit.part.name for edit in method.edits if edit.sign == "+" and slot_of(edit.part.name) == "head"]
+    if heads and heads[-1] not in ("none", "own_modules"):
+        raise BadSpec(
+            f"pooler {how.pooler} names the head {heads[-1]}, whose weights only training gives; leave it out, or "
+            "score a model that was saved with it"
+        )
+    head = stated.head if heads else preset("none")
+    return _embedder(Source(name=name, sha256=sha256), folder, str(method), replace(stated, head=head), how)
 
 
 def default_pooler(folder: Path, trust_remote_code: bool = False) -> str:
@@ -60,9 +68,10 @@ def default_pooler(folder: Path, trust_remote_code: bool = False) -> str:
     return family_of(configuration(folder, trust_remote_code).model_type).pooler
 
 
-def saved_encoder(folder: Path) -> Encoder:
+def saved_encoder(folder: Path, trust_remote_code: bool = False) -> Encoder:
     """Return the encoder in a folder that `--save-models` wrote, as it was scored. Raises: BadData."""
-    return _loaded(_scored_method(folder, _origin(folder)), folder, EncoderOptions())
+    how = EncoderOptions(trust_remote_code=trust_remote_code)
+    return _loaded(_scored_method(folder, _origin(folder)), folder, how)
 
 
 def _saved(key: str, models: Path) -> Path:
@@ -142,11 +151,11 @@ def _embedder(source: Source, folder: Path, label: str, method: Method, how: Enc
 
 def _loaded(method: Method, folder: Path, how: EncoderOptions) -> Encoder:
     """Return the encoder; in a model saved by cseb, with the weights of its parts."""
-    from cseb.encoder.device_batches import DTYPES
+    from cseb.encoder.device_batches import DTYPES, cast
 
     encoder = building.build(method, folder, 0, how.trust_remote_code).encoder.to(how.device)
     if how.dtype in DTYPES:
-        encoder = encoder.to(DTYPES[how.dtype])
+        cast(encoder, DTYPES[how.dtype])
     if not how.pooler and (folder / ORIGIN).is_file():
         _load_parts(encoder, folder)
     return encoder

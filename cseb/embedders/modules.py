@@ -195,7 +195,7 @@ def _load(folder: Path, modules: Sequence[Module], how: EncoderOptions) -> Embed
     import torch
 
     from cseb.encoder import linear, load_check
-    from cseb.encoder.device_batches import DTYPES
+    from cseb.encoder.device_batches import DTYPES, cast
 
     if modules[0].kind == TRANSFORMER:
         load_check.check(modules[0].folder, how.trust_remote_code)
@@ -215,7 +215,7 @@ def _load(folder: Path, modules: Sequence[Module], how: EncoderOptions) -> Embed
     except Exception as error:  # the library raises whatever its parsers do
         raise BadData(f"{folder}: sentence-transformers cannot load it: {first_line(error)}") from None
     if how.dtype in DTYPES:
-        model = model.to(DTYPES[how.dtype])
+        cast(model, DTYPES[how.dtype])
     options: dict[str, Any] = {"convert_to_tensor": True, "show_progress_bar": False}
     threads = torch.get_num_threads()
     packed = _pack(model, threads)

@@ -9,7 +9,7 @@ from functools import partial
 from typing import ParamSpec, TypeVar
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from cseb.encoder.tokenizer import Padded
 
@@ -32,6 +32,18 @@ def tensors(batch: Padded, device: torch.device) -> tuple[Tensor, Tensor, Tensor
     pinned = (field.pin_memory() if device.type == "cuda" else field for field in fields)
     ids, mask, content, anchor = (field.to(device, non_blocking=True) for field in pinned)
     return ids, mask, content, anchor
+
+
+def cast(model: nn.Module, dtype: torch.dtype) -> None:
+    """Convert the weights of a model. What it computes from its configuration stays as it is, as in transformers.
+
+    Rotary frequencies in half precision would misplace tokens far from the start.
+    """
+    computed = [(part, name) for part in model.modules() for name in part._non_persistent_buffers_set]
+    before = [part.get_buffer(name) if part._buffers[name] is not None else None for part, name in computed]
+    model.to(dtype)
+    for (part, name), buffer in zip(computed, before, strict=True):
+        part._buffers[name] = buffer
 
 
 Batch = TypeVar("Batch")

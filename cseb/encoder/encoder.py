@@ -147,9 +147,10 @@ class Encoder(nn.Module):
         """Return the ids of a finished model's prompt; a blank at its end belongs to the first word of the sentence."""
         return own_ids(self.tokenizer, [self.prompt.rstrip()])[0] if self.prompt else []
 
-    def prompt_tokens(self) -> int:
-        """Return the number of tokens that the prompt adds to a sentence."""
-        return sum(len(ids) for ids in (*self._prompt(0, 0, self.pooler.template)[:2], self._own_prompt()))
+    def prompt_tokens(self, template: str | None = None) -> int:
+        """Return the number of tokens that the prompt adds to a sentence; `template` in place of the pooler's."""
+        template = self.pooler.template if template is None else template
+        return sum(len(ids) for ids in (*self._prompt(0, 0, template)[:2], self._own_prompt()))
 
     def limit(self) -> int:
         """Return the largest number of tokens of a sentence, special ones included, without the prompt."""

@@ -72,6 +72,7 @@ def _load_and_check(folder: Path, trust_remote_code: bool) -> None:
     try:
         with warnings.catch_warnings(), torch.random.fork_rng(devices=[]), torch.device("cpu"):
             warnings.simplefilter("ignore")
+            _check_words(tokenizer)
             _check_tokenizer(folder, trust_remote_code)
             model, missing, unexpected = load_pretrained(
                 network_class(config), folder, config, trust_remote_code=trust_remote_code
@@ -84,6 +85,15 @@ def _load_and_check(folder: Path, trust_remote_code: bool) -> None:
         raise
     except Exception as error:  # loaders raise errors of all kinds
         raise BadData(f"encoder {folder} cannot be loaded: {first_line(error)}") from None
+
+
+def _check_words(tokenizer: Any) -> None:
+    """Check that there is a vocabulary: without its files, transformers makes an empty tokenizer. Raises: BadData."""
+    if not {*tokenizer.get_vocab()} - {*tokenizer.all_special_tokens, "▁"}:
+        raise BadData(
+            "its tokenizer has no vocabulary, so that all words would be the same; copy the tokenizer's files into the "
+            "folder, such as tokenizer.json or vocab.txt"
+        )
 
 
 def _check_tokenizer(folder: Path, trust_remote_code: bool) -> None:

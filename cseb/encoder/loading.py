@@ -81,6 +81,7 @@ transformers_logging.disable_progress_bar()
 SENTENCES_AT_ONCE = 1000  # per call of the tokenizer
 # Families whose self-attention modules return the heads separately, before the output projection.
 OPEN_ATTENTION = ("bert", "roberta", "xlm-roberta", "camembert", "electra")
+UNPOOLED = ("deberta", "deberta-v2")  # their classifiers have a pooler of their own
 EMBEDDING_WIDTHS = ("embedding_size", "input_embedding_size")  # names in configurations
 # Families that accept position ids, and whether these start after the padding id.
 POSITIONED = {
@@ -112,7 +113,7 @@ def shape_of(folder: Path, dropout: float | str = "model", trust_remote_code: bo
             layers=config.num_hidden_layers,
             heads=config.num_attention_heads,
             mask_token=tokenizer.mask_token is not None,
-            pooled="pooler.dense.weight" in "\n".join(weights),
+            pooled=config.model_type not in UNPOOLED and "pooler.dense.weight" in "\n".join(weights),
             dropout=max((getattr(config, name, None) or 0.0 for name in DROPOUTS), default=0.0),
             open_attention=config.model_type in OPEN_ATTENTION,
             pieces=functools.partial(word_pieces, tokenizer) if tokenizer.is_fast else None,

@@ -11,7 +11,7 @@ from platformdirs import user_cache_path
 
 from cseb.data.weights import encoder_sha256
 
-VERSION = 1  # of the checks in load_check.py
+VERSION = 2  # of the checks in load_check.py
 
 
 def has_passed(folder: Path, trust_remote_code: bool = False) -> bool:

@@ -32,7 +32,7 @@ CLOSE = 1e-3  # difference of a cosine from 1
 MOST_WORDS = 600  # of the longest text, which most encoders cut
 
 
-def check_saved(encoder: Encoder, folder: Path) -> None:
+def check_saved(encoder: Encoder, folder: Path, trust_remote_code: bool = False) -> None:
     """Compare the vectors of a folder with those of its encoder: loaded by cseb, and by sentence-transformers.
 
     Short and long texts are encoded together. Raises: BadResults if vectors differ.
@@ -41,7 +41,7 @@ def check_saved(encoder: Encoder, folder: Path) -> None:
     precision, encoder.eval_precision = encoder.eval_precision, "fp32"  # a saved model computes in float32
     expected = encoder.embed(texts)
     encoder.eval_precision = precision
-    _compare("cseb", expected, lambda: saved_encoder(folder).embed(texts))
+    _compare("cseb", expected, lambda: saved_encoder(folder, trust_remote_code).embed(texts))
     if importlib.util.find_spec("sentence_transformers") is not None:
         _compare("sentence-transformers", expected, lambda: _by_library(folder, texts))
 
@@ -94,7 +94,7 @@ def export(encoder: Encoder, job: Job, folder: Path, advice: str = KEPT, card: s
     try:
         with whole_folder(folder, replaced=True) as part:
             _write(encoder, job, part)
-            check_saved(encoder, part)
+            check_saved(encoder, part, job.trust_remote_code)
             if card:
                 (part / "README.md").write_text(card, encoding="utf-8")
     except (OSError, SafetensorError) as error:

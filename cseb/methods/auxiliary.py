@@ -1,6 +1,5 @@
 """SimCSE and a second task that reads the sentence vector: DiffCSE, InfoCSE."""
 
-from cseb.methods.simcse import SIMCSE
 from cseb.methods.spec import Method, preset, recipe
 
 DIFFCSE = Method(
@@ -21,7 +20,7 @@ DIFFCSE = Method(
         "rtd: the generator's dropout stays on, as in the code; the text does not say",
         'rtd: for RoBERTa the release\'s generator is distilroberta-base: `+rtd(generator="distilroberta-base")`',
         "recipe: two epochs, twice the steps of SimCSE; trained in fp16 by the authors, fp32 here",
-        *SIMCSE.deviations[2:],
+        "pooler: tested before the head, as the authors' code does",
     ),
 )
 
@@ -46,6 +45,6 @@ INFOCSE = Method(
         "aux_mlm: the released weight of 1e-5 brings gradients of the new layers near epsilon of the released AdamW, "
         "1e-8, and they may learn more slowly than the rest; `+aux_mlm(weight=0.001)` is the option",
         "recipe: two epochs, twice the steps of SimCSE; trained in fp16 by the authors, fp32 here",
-        *SIMCSE.deviations[2:],
+        "pooler: tested before the head, as the authors' code does",
     ),
 )

@@ -74,6 +74,7 @@ class RatedPairs(BasePart):
     requires: ClassVar[str] = "rated pairs"
     line_check: ClassVar[str] = "cseb.data.lines:check_ratings"
     views = 2
+    unlike: ClassVar[str] = "pairs with low ratings"
 
     def __init__(self) -> None:
         self.scores: list[float] | None = None
@@ -99,6 +100,7 @@ class ClassPairs(BasePart):
     line_check: ClassVar[str] = "cseb.data.lines:check_labels"
     texts: ClassVar[int] = 1
     views = 2
+    unlike: ClassVar[str] = "pairs of two classes"
 
     def __init__(self, run_seed: int, iterations: Count = ITERATIONS) -> None:
         self.seed, self.iterations = run_seed, iterations

@@ -18,6 +18,7 @@ from cseb.parts.terms.distillation import evenly_spaced
 
 SHORTEST = 1e-8  # length by which shorter vectors are divided
 EACH = 100  # coordinates for one direction that all-but-the-top removes
+SPANNED = 1e-10  # of the largest variance; in directions with less there is only rounding
 AT_ONCE = 256  # vectors whose rankings are made together
 
 
@@ -25,13 +26,18 @@ def whitening(vectors: Tensor, kept: int, shrink: float) -> tuple[Tensor, Tensor
     """Return the mean (D,) and the map (D, kept) that whitens vectors (N, D), largest directions first.
 
     shrink: fraction of the mean variance that takes the place of the covariance. Source: Su et al. 2021, authors' code;
-    Ledoit & Wolf 2004 for shrinkage.
+    Ledoit & Wolf 2004 for shrinkage. Raises: BadSpec if the vectors span fewer directions.
     """
     vectors = vectors.double()
     mean = vectors.mean(dim=0)
     spread = torch.cov(vectors.T)
     level = spread.diagonal().mean() * torch.eye(len(spread), dtype=spread.dtype, device=spread.device)
     values, directions = torch.linalg.eigh((1 - shrink) * spread + shrink * level)
+    if (spanned := int((values > SPANNED * values[-1]).sum())) < kept:
+        raise BadSpec(
+            f"whiten: dimensions is {kept}, and the vectors of the subset, in which sentences may repeat, span "
+            f"{spanned}; take +whiten(dimensions={max(spanned, 1)}) or less, or +whiten(shrink=0.1)"
+        )
     values, directions = values.flip(0)[:kept], directions.flip(1)[:, :kept]
     return mean, directions * values.rsqrt()
 

@@ -248,6 +248,7 @@ class RandomPairs(Twice):
     authors' code for negatives that do not contain the collection's positive. Raises: BadSpec below three sentences.
     """
 
+    unlike: ClassVar[str] = "pairs of different sentences"
     negatives: Count = 7  # CT release
 
     def pair(self, rows: Rows, sentences: int, rng: np.random.Generator) -> Rows:

@@ -74,7 +74,9 @@ class Feed:
     ) -> None:
         self.maker, self.encoder, self.recipe, self.device = maker, encoder, recipe, device
         order, self.rng = (np.random.Generator(np.random.PCG64(stream_seed(seed, name))) for name in (ORDER, VIEWS))
-        self.longest = min(recipe.max_length, encoder.limit())  # no encoder can place more
+        own = [encoder.prompt_tokens(template) for template in getattr(maker, "templates", None) or ()]
+        longer = max([0, *(count - encoder.prompt_tokens() for count in own)])  # than the prompt of the pooler
+        self.longest = min(recipe.max_length, encoder.limit() - longer)  # no encoder can place more
         texts = maker(sentences)
         self.sentences = len(texts[0])
         lengths = encoder.tokenise(texts[0], self.longest).lengths() if recipe.padding == "grouped" else None

@@ -32,6 +32,7 @@ def check_parts(parts: Parts, first_stage: bool = False) -> None:
     if parts.recipe.steps:
         _check_views(parts)
         _check_terms(parts)
+    _check_positives(parts)
     _check_stages(parts)
     if not first_stage:
         _check_read(parts)
@@ -41,6 +42,11 @@ def check_parts(parts: Parts, first_stage: bool = False) -> None:
             "one out"
         )
     for weighted in parts.terms:
+        if parts.tuning is not None and parts.tuning.adds_weights and getattr(weighted.term, "of_own_weights", False):
+            raise BadSpec(
+                f"{weighted.name} reads the encoder's own weights, and {_name(parts.method.tuning)} trains others; "
+                "take one out"
+            )
         if isinstance(weighted.term, Pooled):
             weighted.term.pools(parts.pooler)
     if parts.wrapper is not None:
@@ -124,6 +130,19 @@ def _check_views(parts: Parts) -> None:
         if (needed := getattr(weighted.term, "views", 1)) > views:
             maker = parts.method.views.name
             raise BadSpec(f"{weighted.name} compares {needed} views of a sentence; {maker} gives {views}")
+
+
+def _check_positives(parts: Parts) -> None:
+    """Raise BadSpec if a term would take pairs that are none for positives."""
+    if not (unlike := getattr(parts.views, "unlike", "")):
+        return
+    told = "ratings" if hasattr(parts.views, "scores") else "same"
+    for weighted in parts.terms:
+        if getattr(weighted.term, "views", 1) > 1 and not getattr(weighted.term, told, False):
+            raise BadSpec(
+                f"{weighted.name} takes two views for a positive pair; {parts.method.views.name} has {unlike}, too; "
+                "take one out"
+            )
 
 
 def _check_terms(parts: Parts) -> None:

@@ -57,6 +57,12 @@ def test_a_folder_of_records_is_compared(results: Path) -> None:
     assert "simcse - micse" in shown
 
 
+def test_the_baseline_needs_not_be_among_the_methods(results: Path) -> None:
+    expected = printed("compare", results, "--baseline", "simcse", "--methods", "simcse,micse")
+    assert printed("compare", results, "--baseline", "simcse", "--methods", "micse") == expected
+    assert printed("compare", results, "--methods", "micse") == expected
+
+
 def test_the_answer_is_one_line_for_each_pair_and_size(results: Path) -> None:
     lines = call("compare", results).stdout.splitlines()
     [row] = [line for line in lines if line.startswith("micse ")]

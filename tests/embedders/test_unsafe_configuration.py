@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from cseb.data.weights import find_encoder
 from cseb.embedders import find
 from cseb.embedders.interface import EncoderOptions
 from tests.embedders.folders import CODE, Tiny, change, not_planned, refused, write
@@ -73,9 +74,21 @@ def test_an_encoder_that_was_shortened_on_purpose_is_read(tiny: Tiny) -> None:
     from transformers import AutoModel
 
     AutoModel.from_pretrained(tiny("bert"), num_hidden_layers=1).save_pretrained("short")
+    refused(Path("short"), "its tokenizer has no vocabulary", "--pooler", "mean")
     for file in tiny("bert").glob("*token*"):
         shutil.copy(file, "short")
     assert find("short", EncoderOptions(pooler="mean")).open()(["a man"]).shape == (1, 16)
+
+
+@pytest.mark.parametrize("name", ["spm.model", "bpe.codes"])
+def test_every_file_of_a_vocabulary_belongs_to_the_encoder(tiny: Tiny, name: str) -> None:
+    folder = Path(shutil.copytree(tiny("bert"), "encoder"))
+    hashes = set()
+    for content in (None, "a", "b"):
+        if content:
+            (folder / name).write_text(content)
+        hashes.add(find_encoder(str(folder))[1])
+    assert len(hashes) == 3
 
 
 @pytest.mark.parametrize("file", ["config.json", "tokenizer_config.json", "tokenizer.json", "special_tokens_map.json"])

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 import torch
 from torch import Tensor
+from transformers import AutoConfig, AutoModel
 
-from cseb.encoder.device_batches import padded_width, tensors
+from cseb.encoder.device_batches import cast, padded_width, tensors
 from cseb.encoder.tokenizer import Padded
 
 
@@ -41,3 +42,19 @@ def test_a_gpu_gets_pinned_batches_without_a_wait(monkeypatch: pytest.MonkeyPatc
     assert (ids.tolist(), anchor.tolist()) == (rows.tolist(), [0, 3])
     assert len(pins) == pinned
     assert copies == [(torch.device(device), True)] * 4
+
+
+def test_half_precision_leaves_what_a_network_computes_from_its_configuration() -> None:
+    """Rotary frequencies in half precision misplace tokens far from the start; transformers leaves them, too."""
+    config = AutoConfig.for_model(
+        "modernbert", vocab_size=99, hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=64,
+        pad_token_id=0, max_position_embeddings=600,
+    )  # fmt: skip
+    torch.manual_seed(0)
+    model = AutoModel.from_config(config).eval()
+    frequencies = {name: buffer.clone() for name, buffer in model.named_buffers() if "inv_freq" in name}
+    cast(model, torch.bfloat16)
+    assert frequencies and {each.dtype for each in model.parameters()} == {torch.bfloat16}
+    for name, buffer in frequencies.items():
+        assert torch.equal(model.get_buffer(name), buffer)
+    assert model(torch.arange(9)[None]).last_hidden_state.dtype == torch.bfloat16

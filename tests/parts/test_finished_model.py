@@ -58,6 +58,18 @@ def test_mean_with_its_own_modules_is_the_model_as_it_came(finished: Path) -> No
     assert encoded(finished, "mean").shape == (len(SENTENCES), 16)
 
 
+@pytest.mark.parametrize("prompt", ["", "query: "])
+def test_a_pooler_may_name_the_own_modules(finished: Path, prompt: str) -> None:
+    """They were dropped, under their name."""
+    with_prompt(finished, prompt)
+    found = find(str(finished), EncoderOptions(pooler="mean+own_modules"))
+    assert "own_modules()" in found.resolved and not found.notes
+    as_it_came = find(str(finished), EncoderOptions()).open()(SENTENCES)
+    np.testing.assert_allclose(found.open()(SENTENCES), as_it_came, atol=1e-6)
+    with pytest.raises(BadSpec, match="names the head mlp, whose weights only training gives"):
+        find(str(finished), EncoderOptions(pooler="mean+mlp(keep=true)"))
+
+
 def test_its_modules_are_trained_and_saved_for_sentence_transformers(finished: Path, tmp_path: Path) -> None:
     trained = cseb.train("simcse+mean+own_modules", SENTENCES, encoder=str(finished), steps=2, scale=SCALE)
     vectors = trained.encode(SENTENCES)

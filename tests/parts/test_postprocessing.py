@@ -10,6 +10,7 @@ from scipy.stats import spearmanr
 from cseb.commands.train import train as train_encoder
 from cseb.embedders.folders import saved_encoder
 from cseb.encoder.interface import Shape
+from cseb.errors import BadSpec
 from cseb.methods.grammar import parse_method, parse_scale
 from cseb.parts.postprocessing import RankMix, RemoveComponents, whitening
 from cseb.training.build import build
@@ -35,6 +36,16 @@ def test_whitened_vectors_have_covariance_1_and_the_largest_directions_come_firs
     left, values, _ = np.linalg.svd(np.cov(x.numpy().T))
     expected = (x.numpy() - x.numpy().mean(axis=0)) @ (left / np.sqrt(values))[:, :3]
     assert np.allclose(np.abs(y), np.abs(expected))  # directions have no sign
+
+
+def test_directions_that_the_vectors_do_not_span_are_refused() -> None:
+    """Of repeated sentences: they were scaled up by ten millions, and scores fell by a third."""
+    x = vectors(rows=4).repeat(5, 1).float()  # of rank 3
+    assert whitening(x, 3, 0.0)[1].isfinite().all()
+    for kept in (4, 5):
+        with pytest.raises(BadSpec, match=f"dimensions is {kept}, and the vectors of the subset, .*, span 3; take"):
+            whitening(x, kept, 0.0)
+    assert whitening(x, 5, 0.1)[1].isfinite().all()
 
 
 def test_shrinking_draws_variances_to_their_mean() -> None:

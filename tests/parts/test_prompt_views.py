@@ -11,7 +11,7 @@ from cseb.training.batches import Batch, Feed
 from cseb.training.build import Built
 from cseb.training.objective import Objective
 from tests.conftest import SENTENCES
-from tests.training.small_runs import Recording, Tiny, batch_of, built_of
+from tests.training.small_runs import Recording, Tiny, batch_of, built_of, run
 
 SMALL = "recipe(steps=2,warmup=0,batch_size=8,eval_every=2,max_length=12)"
 
@@ -110,3 +110,18 @@ def test_the_prompt_alone_is_read_where_its_words_stand(tiny: Tiny, family: str)
     assert torch.allclose(view.z, encoder.head(plain.h - result), atol=1e-6)
     assert not torch.allclose(result[0], result[1], atol=1e-4)  # another length, other positions
     view.h.sum().backward()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "sncse+mean+recipe(max_length=128)",
+        "promptbert+prompts(second='What this long sentence means : \"[X]\" is [MASK] .')+recipe(max_length=128)",
+        "retromae+mask_prompt",
+        "tsdae+mask_prompt+recipe(max_length=128)",
+    ],
+)
+def test_long_sentences_are_cut_so_that_every_prompt_fits(tiny: Tiny, text: str) -> None:
+    """The prompt of a view, or of a decoder's input, may be longer than the pooler's; training ended in a traceback."""
+    lines = [" ".join([sentence] * 60) for sentence in SENTENCES[:16]]
+    run(built_of(tiny, f"{text}+recipe(steps=1,warmup=0,batch_size=8,eval_every=1)"), lines)

@@ -106,6 +106,13 @@ REFUSED: dict[str, dict[str, str]] = {  # by what is wrong: method and message
         "l2p-csr+mask_prompt": "it reads sentences without a prompt; take +cls or +mean",
         "first_last+jsd_local_global": "jsd_local_global: this pooler gives no vectors of tokens; add +cnn_mean",
     },
+    "pairs that are no positives": {
+        **dict.fromkeys(
+            ("ct-bce_pairs+infonce", "ct+alignment", "simcse+random_pairs"), "has pairs of different sentences, too"
+        ),
+        "cosent+infonce": "infonce takes two views for a positive pair; rated_pairs has pairs with low ratings, too",
+        "setfit+alignment": "class_pairs has pairs of two classes, too",
+    },
     "composition": {
         "simcse+halves": "halves gives parts of sentences, and nothing composes them; add +compose",
         "simcse+compose": "the views are whole sentences, there is nothing to compose; add +halves",
@@ -120,6 +127,7 @@ REFUSED: dict[str, dict[str, str]] = {  # by what is wrong: method and message
         "rcl+halves+compose": "frozen models embed whole sentences",
     },
     "networks and tuning": {
+        "sg-opt+gelu_mlp(width=32)+lora": "l2_to_init reads the encoder's own weights, and lora trains others",
         "pcl-peer_encoder": "kl_peers compares two networks, and there is one; add +peer_encoder",
         "pcl+moco": "queue holds vectors of one network",
         "pcl+smooth": "smooth keeps the state of one network",

@@ -200,6 +200,7 @@ class L2ToInit(LossTerm):
     needs: ClassVar[frozenset[str]] = frozenset({EMBEDDINGS})
     views: ClassVar[int] = 1
     reads: ClassVar[Reads] = reads(views=0)
+    of_own_weights: ClassVar[bool] = True
     freeze_embeddings: bool = True
 
     def __post_init__(self) -> None:

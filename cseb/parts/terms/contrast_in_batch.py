@@ -79,6 +79,7 @@ class BCEPairs(LossTerm):
     """
 
     reads: ClassVar[Reads] = reads("z", views=2)
+    same: ClassVar[bool] = True
     reduction: Literal["mean", "sum"] = "mean"  # CT release
 
     def forward(self, step: LossInputs) -> Tensor:

@@ -86,7 +86,7 @@ class DecoderTerm(EncoderPart, LossTerm):
         self.words: list[Any] = [backbone.get_input_embeddings()]  # in a list: the backbone owns them
         width, own = self.shape.width, int(self.words[0].embedding_dim)
         self.widen = nn.Identity() if own == width else new_linear(own, width)  # ALBERT's are narrower
-        self.decoder = self.new_decoder(encoder.limit())
+        self.decoder = self.new_decoder(encoder.limit() + encoder.prompt_tokens())
 
     def new_decoder(self, longest: int) -> nn.Module:
         """Return the decoder of texts of up to `longest` tokens."""

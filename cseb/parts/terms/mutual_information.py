@@ -89,6 +89,7 @@ class AMI(EncoderPart, LossTerm):
     version: ClassVar[int] = 2
     needs = frozenset({ATTENTIONS})
     reads: ClassVar[Reads] = reads("attentions", views=2, tokens=2)
+    same: ClassVar[bool] = True
     layers: tuple[Size, ...] | Literal["upper"] = "upper"
     slicing: Slicing = "layer_stride"
     valid: Literal["positive", "square"] = "positive"
