@@ -128,7 +128,7 @@ def print_sample(call: Call[list[str]], *, out: Out = None) -> None:
     if out is None:
         pour(call())
         return
-    settings = {"column": "", "data_dir": "", **call.settings}
+    settings = {"size": "", "column": "", "data_dir": "", **call.checked()}
     seed = settings.pop("seed", 0)
     sentences, count = _counted(**settings)
     write_subset(out, sentences, count, seed)

@@ -245,6 +245,6 @@ def _power(seeds: int) -> list[str]:
     if (least := Design(seeds, 1.0).detectable()) is None:
         return ["One seed has no spread, so no test for new seeds is possible; use 6 seeds."]
     return [
-        f"with {seeds} seeds exact tests cannot go below {exact_floor(seeds):g} (6 seeds: {exact_floor(6):.3f}); a "
-        f"paired t-test finds differences from {least:.2f} sd of the differences on (80 % power)"
+        f"With {seeds} seeds, only differences above {least:.1f} standard deviations can be detected (80 % power), and "
+        f"exact tests have no p below {exact_floor(seeds):g} (6 seeds: {exact_floor(6):.3f})."
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -98,15 +99,18 @@ def _pairs(trials: Trials, count: int) -> Recommendation:
     from cseb.embedders.interface import EncoderOptions
     from cseb.embedders.word_vectors import TfIdf
 
-    file = trials.folder.with_name(f"{trials.folder.stem}-pairs.csv")
+    folder = trials.folder.resolve()
+    file = trials.folder.parent / f"{folder.stem}-pairs.csv"
     examples.refuse_written(file)
     options = EncoderOptions(**{name: trials.settings[name] for name in ("device", "trust_remote_code")})
     sentences = examples.sampled(trials.sentences)
     embeds: list[Embed] = [find(trials.as_it_is, options).open(), TfIdf(trials.sentences)]
     examples.write_pairs(file, examples.pairs_to_rate(sentences, count, embeds))
+    column = ["--column", trials.column] if trials.column else []
     return Recommendation(
         f"Wrote {quantity(count, 'pair')} to {file}. Rate each in the column score, from 0 (unrelated) to 5 (same "
-        f"meaning). Then run: cseb recommend {trials.corpus} --encoder {trials.encoder} --eval {file}"
+        f"meaning). Then run: cseb recommend {shlex.join([trials.corpus, *column])} --encoder {trials.encoder} --eval "
+        f"{shlex.quote(str(file))}"
     )
 
 

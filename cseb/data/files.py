@@ -80,6 +80,7 @@ def whole_folder(folder: Path, replaced: bool = False) -> Iterator[Path]:
 
     If there is a `folder` by then, it is replaced; or it stays, written by another process. Raises: OSError.
     """
+    folder = Path(os.path.realpath(folder))  # what a link leads to is replaced, not the link
     part = folder.with_name(f".{folder.name}.{uuid.uuid4().hex}.tmp")
     try:
         part.mkdir(parents=True)

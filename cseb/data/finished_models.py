@@ -46,6 +46,8 @@ def refuse_taken(folder: Path) -> None:
         ours = (folder / ORIGIN).is_file() or (folder.is_dir() and not any(folder.iterdir()))
         if folder.exists() and not ours:
             raise BadResults(f"{folder} exists and contains no model saved by cseb; name another folder")
+        if folder.exists() and folder.samefile(Path.cwd()):
+            raise BadResults(f"{folder} is the current folder, which cannot be replaced; name another one")
 
 
 def further_modules(folder: Path) -> tuple[Module, ...]:

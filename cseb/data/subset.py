@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from cseb.data.corpus import Corpus
 from cseb.data.files import regular, write_whole, written
+from cseb.data.tables import ENDINGS
 from cseb.errors import BadBenchmark
 from cseb.seeds import SUBSET, stream_seed
 
@@ -60,6 +61,8 @@ def write_subset(path: Path, corpus: Corpus, size: int, seed: int) -> None:
     """Write `size` drawn sentences to `path`, beside a file a description too. Raises: BadBenchmark, BadResults."""
     if Path(corpus.name).exists() and path.exists() and path.samefile(corpus.name):
         raise BadBenchmark(f"{path} is the corpus itself, which would be overwritten; give `out` another name")
+    if path.suffix.lower() in (*ENDINGS, ".gz"):
+        raise BadBenchmark(f"{path} would be no {path.suffix} file: a sample has one sentence per line; take .txt")
     indices = draw(len(corpus), size, seed)
     sentences = corpus.take(indices)
     manifest = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 
 from cseb.data.readers import READERS, read_rows
@@ -66,7 +67,7 @@ def number(cell: object) -> float | None:
     if isinstance(cell, str) and DECIMAL_COMMA.fullmatch(cell):
         cell = cell.replace(",", ".")
     try:
-        value = float(cell) if isinstance(cell, str | int | float) else float("nan")
+        value = float(cell) if isinstance(cell, str | int | float | Decimal) else float("nan")
     except (ValueError, OverflowError):  # no number, or one with hundreds of digits
         return None
     return value if abs(value) <= LARGEST else None

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import cseb
 from cseb.data import manifest
 from cseb.data.manifest import data_sets
 from cseb.registry import TASKS
@@ -117,6 +118,7 @@ def test_named_files_need_no_hub(
         ["run", "few-shot", *grid, "--dry-run"],
         ["eval", tiny("bert"), "--tasks", "sickr-dev", "--data-dir", senteval, "--results", tmp_path / "results"],
         ["data", "sample", tmp_path / "corpus.txt", "--size", "3"],
+        ["data", "sample", tmp_path / "corpus.txt", "--size", "3", "--out", tmp_path / "few.txt"],
         ["data", "list"],
         ["data", "list", "stsb", "--data-dir", senteval],
         ["data", "check", "trec", "--data-dir", senteval],
@@ -188,3 +190,27 @@ def test_pairs_are_not_replaced_by_their_triples(tmp_path: Path) -> None:
     path = pairs(tmp_path / "pairs.jsonl", PAIRS)
     assert "which the triples would replace" in refused("data", "triples", path, "--out", path)
     assert len(path.read_text().splitlines()) == len(PAIRS)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--out", "few.csv", "--size", "3"], "few.csv would be no .csv file: a sample has one sentence per line"),
+        (["--out", "few.txt"], "--size is missing; give one number of sentences"),
+        (["--out", "few.txt", "--size", "3", "--seed=-1"], "it must be a whole number of at least 0"),
+    ],
+)
+def test_a_sample_that_cannot_be_written_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], words: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "corpus.txt").write_text("\n".join(SENTENCES))
+    result = call("data", "sample", "corpus.txt", *options)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert words in result.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["corpus.txt"]
+
+
+def test_a_path_is_a_corpus_by_name(tmp_path: Path) -> None:
+    (tmp_path / "corpus.txt").write_text("\n".join(SENTENCES))
+    assert cseb.sample(tmp_path / "corpus.txt", size=3) == cseb.sample(str(tmp_path / "corpus.txt"), size=3)

@@ -166,6 +166,7 @@ def test_pairs_to_rate_become_examples(ask: Callable[..., object], tmp_path: Pat
     result = ask(eval=None, methods=None, make_pairs=40)
     file = tmp_path / "my-pairs.csv"
     assert str(file) in result.sentence
+    assert "--column" not in result.sentence
     head, *rows = file.read_text(encoding="utf-8-sig").splitlines()
     assert head == "sentence1,sentence2,score" and len(rows) == 40
     with pytest.raises(CsebError, match="score"):

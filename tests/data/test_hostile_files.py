@@ -85,6 +85,14 @@ def test_aliases_are_refused(tmp_path: Path) -> None:
         read_yaml(tmp_path / "a.yaml")
 
 
+@pytest.mark.parametrize("text", ["seeds: 1\nseeds: 2\n", "tune: {options: {a.b: [1], a.b: [2]}}\n"])
+def test_a_key_that_is_there_twice_is_refused(tmp_path: Path, text: str) -> None:
+    """The first one was forgotten."""
+    (tmp_path / "a.yaml").write_text(text)
+    with pytest.raises(BadData, match=r"(seeds|a\.b) is there twice"):
+        read_yaml(tmp_path / "a.yaml")
+
+
 def test_a_grid_of_millions_of_jobs_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text(f"{GRID}seeds: 10000\nsizes: {list(range(1, 100))}\n")
     with pytest.raises(BadBenchmark, match="990,000 jobs"):
