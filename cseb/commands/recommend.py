@@ -133,7 +133,7 @@ def _compared(trials: Trials, task: str, named: list[str], out: Path | None, dry
     baselines |= examples.scored(examples.tf_idf(trials.sentences, failures), failures)
     scores = ", ".join(f"{name} {samples[1].mean:.2f}" for name, samples in baselines.items())
     remark(f"Baselines on {len(examples.parts[1]):,} deciding examples: {scores}.")
-    methods = named or trials.fitting(trials.methods(base), task)
+    methods = trials.chosen(named, base, task)
     seeds = SELECTING if len(methods) > 1 else 0  # of every method; a single one needs no selection
     last = range(seeds, seeds + DECIDING)
     plan = f"{len(methods)} methods with {seeds} seeds each, then {DECIDING} seeds of the best" if seeds else ""

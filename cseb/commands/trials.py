@@ -185,6 +185,16 @@ class Trials:
             raise BadSpec(f"no default method can be trained on {self.encoder}; name one with `methods`")
         return fitting
 
+    def chosen(self, named: list[str], base: str, task: str) -> list[str]:
+        """Return the methods named, else the default ones that fit. A remark says if they cut many sentences."""
+        from cseb.experiment.corpus_checks import length_remark
+        from cseb.methods.grammar import parse_method
+
+        methods = named or self.fitting(self.methods(base), task)
+        if line := length_remark([parse_method(method).at(1.0) for method in methods], self.sentences):
+            remark(line)
+        return methods
+
     def _planned(self, methods: Sequence[str], seeds: int, task: str, save: bool = False) -> PlannedGrid:
         """Return the grid of methods and seeds on all sentences."""
         from cseb.commands.run import plan_grid

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from tokenizers import Tokenizer
@@ -19,13 +20,14 @@ from cseb.data.provenance import GENERATED, NEEDED
 from cseb.errors import BadData
 from cseb.methods.part_facts import facts
 from cseb.methods.spec import Method
-from cseb.text import quantity, shortened
+from cseb.text import percent, quantity, shortened
 from cseb.words import folded_words, looks_english, split_words
 
 MARKUP = re.compile(r"&(?:[A-Za-z]{2,8}|#[0-9]{1,7}|#x[0-9A-Fa-f]{1,6});|</?[A-Za-z][A-Za-z0-9]*(?:\s[^<>]*)?/?>")
 LONG = 500  # words of a line that is no sentence
 EXAMINED = 200_000  # sentences that are examined; more take too long before every run
 CURE = "remove duplicates or add +recipe(batch=no_duplicates), since a contrastive loss takes copies for negatives"
+CUT = 0.25  # of the texts
 SAMPLE = 1000  # texts whose vocabulary or language is examined
 FEWEST = 20  # words in the sample
 USUAL = 2.0  # tokens per word; English text has 1.2 to 1.6 with an English vocabulary
@@ -97,12 +99,27 @@ def _tokenizer(folder: Path, _stamps: object) -> Tokenizer:
 
 
 def corpus_remarks(methods: Iterable[Method], corpus: Corpus) -> list[str]:
-    """Return a line on blank and repeated sentences, and one on parts for English on text in another language."""
-    lines = list(remarks(corpus))
+    """Return lines on blank, repeated and cut sentences, and one on parts for English on text in another language."""
+    methods = list(methods)
+    sample = corpus.take(range(0, len(corpus), -(-len(corpus) // SAMPLE)))
+    lines = [*remarks(corpus), *filter(None, [length_remark(methods, sample)])]
     names = list(dict.fromkeys(name for method in methods if method.terms for name in method.english_parts()))
-    if names and not looks_english(corpus.take(range(0, len(corpus), -(-len(corpus) // SAMPLE)))):
+    if names and not looks_english(sample):
         lines.append(f"{corpus.name} is not English, and {', '.join(names)} is made for English; take another part")
     return lines
+
+
+def length_remark(methods: Iterable[Method], texts: Sequence[str]) -> str:
+    """Return a sentence if training cuts many texts, which have more words than it reads tokens; otherwise ""."""
+    lengths: Any = [dict(method.recipe.options)["max_length"] for method in methods if method.terms]
+    read = min(lengths, default=0)
+    long = sum(max(len(part.split()) for part in text.split("\t")) > read for text in texts)
+    if not read or long < CUT * len(texts):
+        return ""
+    return (
+        f"{percent(long / len(texts))} of the sentences have more than {read} words, and training reads {read} tokens "
+        "of each; to read more, add such as +recipe(max_length=128)"
+    )
 
 
 def encoder_remarks(methods: Collection[Method], folder: Path, corpus: Corpus) -> list[str]:

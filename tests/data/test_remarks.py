@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 
 import cseb
+from cseb.data.corpus import pack
 from cseb.data.shipped import ENCODERS
-from cseb.experiment.corpus_checks import vocabulary_remark
+from cseb.experiment.corpus_checks import corpus_remarks, length_remark, vocabulary_remark
+from cseb.methods.grammar import parse_method
 from tests.command_line import call
 
 GERMAN = [
@@ -35,6 +37,19 @@ def test_a_vocabulary_that_fits_and_too_few_words_are_not_mentioned(tmp_path: Pa
     assert vocabulary_remark(FOLDER, GERMAN[:1]) == ""
     assert vocabulary_remark(FOLDER, []) == ""
     assert vocabulary_remark(tmp_path, GERMAN) == ""  # no tokenizer.json
+
+
+def test_training_that_cuts_many_sentences_says_so() -> None:
+    """Two corpora that differ only behind 32 words gave one encoder, without a word."""
+    methods = [parse_method(text).at(1.0) for text in ("mean", "simcse", "tsdae+recipe(max_length=75)")]
+    long, short = " ".join(["word"] * 33), " ".join(["word"] * 32)
+    said = length_remark(methods, [long, short, short, short])
+    assert said.startswith("25 % of the sentences have more than 32 words, and training reads 32 tokens of each")
+    assert length_remark(methods, [long, short, short, short, short]) == ""
+    assert length_remark(methods, [f"{short}\t{short}"]) == ""  # a pair
+    assert length_remark(methods[:1], [long]) == ""
+    corpus = pack("mine", [f"{long} {n}" for n in range(40)])
+    assert corpus_remarks(methods, corpus) == [said.replace("25 %", "100 %")]
 
 
 def test_run_train_and_eval_say_it_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
