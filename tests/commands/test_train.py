@@ -107,6 +107,22 @@ def test_progress_is_shown_on_request(capsys: pytest.CaptureFixture[str], monkey
     assert said.out == ""
 
 
+@pytest.mark.parametrize("folder", [".", ""])
+def test_the_current_folder_is_not_replaced(
+    trained: cseb.TrainedEncoder, folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(BadResults, match="is the current folder, which cannot be replaced; name another one"):
+        trained.save(folder)
+
+
+def test_a_model_is_saved_where_a_link_leads(trained: cseb.TrainedEncoder, tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    (tmp_path / "link").symlink_to("there")
+    trained.save(tmp_path / "link")
+    assert (tmp_path / "link").is_symlink() and (tmp_path / "there" / "config.json").is_file()
+
+
 def test_threads_train_and_encode_one_after_another(trained: cseb.TrainedEncoder) -> None:
     """Numbers of threads and of batches, and dropout, were those of whichever thread came last."""
     expected = trained.encode(SENTENCES)

@@ -5,6 +5,7 @@ import json
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from datasets import Dataset, DatasetDict
 
 from cseb.data.corpus import read_corpus
 from cseb.data.lines import rated_pairs
+from cseb.data.tables import number
 from cseb.errors import BadBenchmark, BadData, BadSpec, CsebError, UnknownName
 from cseb.tasks.evaluate import load_task, score_all
 from cseb.tasks.labelled import Classification, Clustering
@@ -240,6 +242,10 @@ def test_a_folder_of_save_to_disk_is_a_task(tmp_path: Path, monkeypatch: pytest.
         only(f"{tmp_path}/both")
     monkeypatch.chdir(tmp_path / "both")
     assert parse_names("dev") == ["dev.arrow"]
+
+
+def test_decimals_of_parquet_are_numbers() -> None:
+    assert [number(each) for each in (Decimal("1.5"), Decimal("NaN"), Decimal("1e99"))] == [1.5, None, None]
 
 
 def test_a_folder_that_is_saved_again_is_read_again(tmp_path: Path) -> None:
