@@ -202,9 +202,11 @@ class _Loader(yaml.SafeLoader):
         return super().compose_node(parent, index)
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        keys = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
-        if twice := next((key for key in keys if keys.count(key) > 1), None):
-            raise yaml.YAMLError(f"{twice} is there twice, the second time {node.start_mark}; keep one")
+        seen: set[str] = set()
+        for key in (key for key, _ in node.value if isinstance(key, yaml.ScalarNode)):
+            if key.value in seen:
+                raise yaml.YAMLError(f"{key.value} is there twice, again in line {key.start_mark.line + 1}; keep one")
+            seen.add(key.value)
         return super().construct_mapping(node, deep)
 
 

@@ -85,11 +85,11 @@ def test_aliases_are_refused(tmp_path: Path) -> None:
         read_yaml(tmp_path / "a.yaml")
 
 
-@pytest.mark.parametrize("text", ["seeds: 1\nseeds: 2\n", "tune: {options: {a.b: [1], a.b: [2]}}\n"])
+@pytest.mark.parametrize("text", ["\nseeds: 1\n\nseeds: 2\n", "tune:\n  options:\n\n    {a.b: [1], a.b: [2]}\n"])
 def test_a_key_that_is_there_twice_is_refused(tmp_path: Path, text: str) -> None:
     """The first one was forgotten."""
     (tmp_path / "a.yaml").write_text(text)
-    with pytest.raises(BadData, match=r"(seeds|a\.b) is there twice"):
+    with pytest.raises(BadData, match=r"(seeds|a\.b) is there twice, again in line 4; keep one"):
         read_yaml(tmp_path / "a.yaml")
 
 
