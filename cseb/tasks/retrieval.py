@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +16,7 @@ from cseb.tasks.influence import Labels, connected, mean_influence
 from cseb.tasks.task import Embed, Influence, Items, Outcome, Vectors
 
 TOP = (1, 3, 5)
+LAST = -2.0  # below every cosine: what is ranked last changes no other rank
 CELLS = 2**22  # similarities in memory at a time: 16 MB
 COLUMNS = 2**13  # documents converted to float64 at a time
 
@@ -53,6 +54,7 @@ class Ranked:
     pools: Sequence[Pool]
     groups: Labels
     gains: Sequence[Sequence[float]] | None = None
+    own: Mapping[int, int] = field(default_factory=dict)  # the document, by query, that is its text and not ranked
 
     def sentences(self) -> list[str]:
         return [*self.queries, *self.documents]
@@ -61,7 +63,8 @@ class Ranked:
         pools = [[each.tolist() for each in pool] for pool in self.pools]
         relevant = [list(map(int, each)) for each in self.relevant]
         graded = [self.gains] if self.gains and any(gain != 1 for gains in self.gains for gain in gains) else []
-        text = json.dumps([list(self.queries), list(self.documents), relevant, pools, None, *graded])
+        own = [{"own": list(self.own.items())}] if self.own else []
+        text = json.dumps([list(self.queries), list(self.documents), relevant, pools, None, *graded, *own])
         return hashlib.sha256(text.encode()).hexdigest()
 
     def items(self, embed: Embed) -> Items:
@@ -78,6 +81,8 @@ class Ranked:
                 cosines = _cosines(queries[block], candidates)
                 collapsed &= not np.any(np.ptp(cosines, axis=1) > 0)
                 for query, row in zip(block, cosines, strict=True):
+                    if query in self.own:
+                        row[np.searchsorted(pool.documents, self.own[query])] = LAST
                     ranks = ranks_of(row, np.searchsorted(pool.documents, np.asarray(self.relevant[query])))
                     results[query, :2] = placed(ranks)
                     if self.gains:
@@ -210,7 +215,5 @@ def _ranked(
     place = {text: number for number, text in enumerate(documents)}
     own = {number: place[query] for number, query in enumerate(queries) if query in place}
     own = {query: document for query, document in own.items() if document not in relevant[query]}
-    rest, every = np.setdiff1d(np.arange(len(queries)), list(own)), np.arange(len(documents))
-    pools = [Pool(rest, every)] if len(rest) else []
-    pools += [Pool(np.array([query]), np.delete(every, document)) for query, document in own.items()]
-    return Ranked(queries, documents, relevant, pools, groups)
+    pool = Pool(np.arange(len(queries)), np.arange(len(documents)))
+    return Ranked(queries, documents, relevant, [pool], groups, own=own)

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -144,9 +145,11 @@ def test_a_query_is_not_ranked_against_itself() -> None:
     table = {"a": [1, 0], "b": [1, 0.1], "c": [0, 1], "d": [0.1, 1]}
     items = data.items(lambda texts: np.array([table[t] for t in texts], dtype=np.float32))
     assert data.outcome(items).value == 100
-    assert [sorted(pool.documents) for pool in data.pools] == [[0, 2, 3], [1, 2, 3], [0, 1, 2], [0, 1, 3]]
+    assert data.own == {0: 1, 1: 0, 2: 3, 3: 2}
+    assert replace(data, own={}).sha256() != data.sha256()
+    assert data.outcome(replace(data, own={}).items(lambda texts: np.array([table[t] for t in texts]))).value == 50
     copy = faq(["a", "b"], ["a", "c"], name="x")  # a text that is its own answer stays
-    assert [pool.documents.tolist() for pool in copy.pools] == [[0, 1]]
+    assert not copy.own
 
 
 def test_queries_that_share_a_relevant_document_depend_on_each_other() -> None:
