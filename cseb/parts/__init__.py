@@ -94,11 +94,10 @@ class View(Protocol):
     """Renders every sentence of a subset, once, before training.
 
     views: number of views besides edits. It may have `groups`: numbers of renderings composed into one view each, such
-    as (1, 2); `notes` for the record and `scores`, (N,) ratings, filled by the call; `unlike`: pairs that it makes and
-    that are no positives, in words; `edits`: how many of its last
-    renderings are edits (see LossInputs); `renderings`: how every view is encoded, where views differ by more than
-    tokens; `templates`: the prompt around each rendering, in place of the pooler's; `changes_layers = True`, as of
-    terms and tunings: it changes what layers compute, so that they cannot be computed again in the backward pass.
+    as (1, 2); `notes` for the record and `scores`, (N,) ratings, filled by the call; `unlike`: its pairs that are no
+    positives, in words; `edits`: how many of its last renderings are edits (see LossInputs); `renderings`: how every
+    view is encoded, where views differ by more than tokens; `templates`: the prompt around each rendering, in place of
+    the pooler's; `changes_layers = True`, as of terms and tunings: layers cannot be computed again for the gradient.
     """
 
     @property
@@ -171,10 +170,9 @@ class Term(Protocol):
 
     It may have `edits`: how many of the view maker's edits it needs; `networks = 2`: it compares the encoder with its
     peer, where other terms are computed for each; `ratings = True`: it reads `scores`; `same = True`: it reads `same`;
-    `hard_frozen = True`: it reads a frozen teacher's vectors of hard negatives, which an external teacher has;
-    `same_width = True`: it compares vectors with those of a frozen teacher number by number; `reads_anew = True`: it
-    encodes the tokens of the views itself, whatever their `renderings` are; `of_own_weights = True`: it reads the
-    backbone's weights; `reads`, of the class or the instance, see Reads: by default everything.
+    `hard_frozen = True`: it reads a frozen teacher's vectors of hard negatives; `same_width = True`: it compares
+    vectors with those of a frozen teacher number by number; `reads_anew = True`: it encodes the tokens of the views
+    itself; `of_own_weights = True`: it reads the backbone's weights; `reads`: see Reads, by default everything.
     """
 
     needs: ClassVar[frozenset[str]]

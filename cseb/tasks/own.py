@@ -46,8 +46,8 @@ class TaskFile:
     """A task in a file of the user.
 
     The name in records is that of the file without its folder, with kind and options as typed. The content of the file
-    is part of the data hash. stamp: modification time and size of the file, or of a
-    folder and its files, when the task was named.
+    is part of the data hash. stamp: modification time and size of the file, or of a folder and its files, when the task
+    was named.
     """
 
     name: str

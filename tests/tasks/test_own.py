@@ -5,7 +5,6 @@ import json
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
-from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +13,6 @@ from datasets import Dataset, DatasetDict
 
 from cseb.data.corpus import read_corpus
 from cseb.data.lines import rated_pairs
-from cseb.data.tables import number
 from cseb.errors import BadBenchmark, BadData, BadSpec, CsebError, UnknownName
 from cseb.tasks.evaluate import load_task, score_all
 from cseb.tasks.labelled import Classification, Clustering
@@ -50,8 +48,7 @@ def only(text: str) -> TaskFile:
 
 
 def embed(sentences: Sequence[str]) -> np.ndarray:
-    rows = [np.random.default_rng(list(text.encode())).standard_normal(4) for text in sentences]
-    return np.array(rows, dtype=np.float32)
+    return np.float32([np.random.default_rng(list(text.encode())).standard_normal(4) for text in sentences])
 
 
 @pytest.mark.parametrize("ending", [".csv", ".tsv", ".jsonl"])
@@ -107,33 +104,8 @@ def test_pairs_of_two_classes_need_no_header(tmp_path: Path) -> None:
 def test_judgements_of_the_same_candidate_are_one(tmp_path: Path) -> None:
     path = write(tmp_path / "my.csv", [*CANDIDATES, ["q", "y", "3"], ["q", "w", "0"], ["q", "x", "0"]])
     data = load_task(path, None)
-    x, y, z = map(data.documents.index, "xyz")
-    assert data.relevant == [sorted([x, y]), [z]]
+    assert [{data.documents[n] for n in each} for each in data.relevant] == [{"x", "y"}, {"z"}]
     assert [{data.documents[n] for n in pool.documents} for pool in data.pools] == [{"x", "y", "w"}, {"x", "z"}]
-
-
-def test_columns_of_json_called_by_numbers_are_no_row(tmp_path: Path) -> None:
-    """pandas names columns so; the names were scored as a pair of their own, with the rating 2."""
-    rows = [{"0": f"a{n}", "1": f"b{n}", "2": n} for n in range(4)]
-    (tmp_path / "n.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    with pytest.raises(BadData, match="has the columns '0', '1', '2', which match no kind of task"):
-        only(str(tmp_path / "n.jsonl"))
-    assert only(f"{tmp_path}/n.jsonl:pairs").load(None).subsets[0].gold == [0, 1, 2, 3]
-
-
-def test_a_file_is_explained_behind_a_prefix_too(tmp_path: Path) -> None:
-    path = write(tmp_path / "my.csv", [[f"s{n}", "xy"[n % 2]] for n in range(12)])
-    [plain] = interpretations(f"{path}:classification")
-    assert "line 1 is read as the header" in plain
-    for prefix in ("shots2:", "setfit2(steps=3):", "first64:"):
-        assert interpretations(f"{prefix}{path}:classification") == [plain]
-    assert interpretations("first64:stsb") == []
-
-
-@pytest.mark.parametrize("rate", ["1.2.3", ".", "1e"])
-def test_a_rate_that_is_no_number_is_refused(rate: str) -> None:
-    with pytest.raises(CsebError, match="write options such as"):
-        parse_tasks(f"setfit2(rate={rate}):trec")
 
 
 def test_columns_are_chosen_by_their_names(tmp_path: Path) -> None:
@@ -242,10 +214,6 @@ def test_a_folder_of_save_to_disk_is_a_task(tmp_path: Path, monkeypatch: pytest.
         only(f"{tmp_path}/both")
     monkeypatch.chdir(tmp_path / "both")
     assert parse_names("dev") == ["dev.arrow"]
-
-
-def test_decimals_of_parquet_are_numbers() -> None:
-    assert [number(each) for each in (Decimal("1.5"), Decimal("NaN"), Decimal("1e99"))] == [1.5, None, None]
 
 
 def test_a_folder_that_is_saved_again_is_read_again(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 
 from cseb.data.lines import ClassPairs
 from cseb.embedders.word_vectors import random_words
-from cseb.errors import BadBenchmark, BadData
+from cseb.errors import BadBenchmark, BadData, CsebError
 from cseb.tasks.evaluate import load_task
 from cseb.tasks.names import parse_names, parse_tasks
 from cseb.tasks.transfer.few_labels import DRAWS, FewLabels, FineTuned, drawn
@@ -133,3 +133,9 @@ def test_tasks_without_enough_examples_are_refused(name: str, message: str) -> N
         load_task(name, None)
     with pytest.raises(BadBenchmark, match="begins with 'shots0:'"):
         parse_names("shots0:banking77")
+
+
+@pytest.mark.parametrize("rate", ["1.2.3", ".", "1e"])
+def test_a_rate_that_is_no_number_is_refused(rate: str) -> None:
+    with pytest.raises(CsebError, match="write options such as"):
+        parse_tasks(f"setfit2(rate={rate}):trec")
